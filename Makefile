@@ -1,0 +1,135 @@
+# Makefile - builds build/embtool and libemb (static and shared), and runs every check.
+#
+#   make                 the program and the library
+#   make deps            what that needs, by apt (deps-test: what the checks need)
+#   make check           all tests; also check-unit -kern -cli -cases -golden -peers -docs, lint
+#   make SAN=asan check  the same under AddressSanitizer and UBSan (SAN=tsan: ThreadSanitizer)
+#   make bench           timings against numpy, in one run
+#   make install         into $(DESTDIR)$(prefix)
+#
+# WERROR=1 turns warnings into errors, as CI does.
+
+prefix ?= /usr/local
+SAN    ?=
+BUILD  ?= build$(if $(SAN),/$(SAN))
+V      ?= 0
+PYTHON ?= python3
+SUDO   := $(if $(filter 0,$(shell id -u)),,sudo)
+
+CC     ?= cc
+CSTD   := -std=c11 -D_GNU_SOURCE
+WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
+          -Wconversion -Wno-sign-conversion $(if $(WERROR),-Werror)
+OPT    ?= -O3 -g
+# Every result must have the same bits on every machine: no contraction into FMA, no -march. errno of sqrt is
+# never looked at, and keeps loops from being vectorised.
+EXACT  := -ffp-contract=off -fno-math-errno
+
+san_asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+san_tsan := -fsanitize=thread
+SANFLAGS := $(if $(SAN),$(san_$(SAN)))
+
+ZLIB_CFLAGS := $(shell pkg-config --cflags zlib 2>/dev/null)
+ZLIB_LIBS   := $(or $(shell pkg-config --libs zlib 2>/dev/null),-lz)
+
+override CFLAGS += $(CSTD) $(OPT) $(EXACT) $(WARN) $(SANFLAGS) -fvisibility=hidden -fPIC -pthread
+CPPFLAGS += -Ilib $(ZLIB_CFLAGS)
+LDLIBS   := $(ZLIB_LIBS) -pthread -lm
+
+lib_src := $(wildcard lib/*/*.c)
+cmd_src := $(wildcard cmd/*.c)
+lib_obj := $(lib_src:%.c=$(BUILD)/%.o)
+cmd_obj := $(cmd_src:%.c=$(BUILD)/%.o)
+
+ifeq ($(shell uname -m),x86_64)
+$(BUILD)/lib/num/kern_x86.o: CFLAGS += -mavx2 -mfma -mf16c
+endif
+
+say = @$(if $(filter 0,$(V)),echo '  $(1) $(2)',true)
+run = $(if $(filter 0,$(V)),@)
+
+.PHONY: all
+all: $(BUILD)/libemb.a
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(run)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/libemb.a: $(lib_obj)
+	$(call say,AR,$@)
+	$(run)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/libemb.so: $(lib_obj)
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) -shared -Wl,-soname,libemb.so.0 $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/embtool: $(cmd_obj) $(BUILD)/libemb.a
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# ---------------------------------------------------------------- what apt brings (Debian 12, Ubuntu)
+
+BUILD_PACKAGES := gcc make pkg-config libc6-dev zlib1g-dev
+TEST_PACKAGES  := $(BUILD_PACKAGES) g++ libcriterion-dev python3 python3-venv binutils git \
+                  clang-format-14 clang-tidy-14 cppcheck locales-all
+
+.PHONY: deps deps-test
+deps:
+	$(SUDO) apt-get update -q
+	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $(BUILD_PACKAGES)
+
+deps-test:
+	$(SUDO) apt-get update -q
+	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $(TEST_PACKAGES)
+
+# ---------------------------------------------------------------- tests
+
+unit_src := $(wildcard tests/unit/*.c)
+kern_src := $(wildcard tests/kern/*.c)
+unit_bin := $(unit_src:%.c=$(BUILD)/%)
+kern_bin := $(kern_src:%.c=$(BUILD)/%)
+CRITERION_LIBS = $(or $(shell pkg-config --libs criterion 2>/dev/null),-lcriterion)
+
+$(unit_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libemb.a
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(CRITERION_LIBS) $(LDLIBS) -o $@
+
+$(kern_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libemb.a
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# Criterion's macros are not clean under our warnings.
+$(unit_bin:=.o): WARN := -Wall -Wextra $(if $(WERROR),-Werror)
+
+tests := $(unit_bin) $(kern_bin)
+suites := unit kern cli cases golden bad docs peers lint
+check = $(PYTHON) tests/check.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
+
+.PHONY: check $(suites:%=check-%) lint tests
+tests: $(tests)
+check: $(tests)
+	$(run)$(check) $(suites)
+$(suites:%=check-%): check-%: $(tests)
+	$(run)$(check) $*
+lint: check-lint
+
+.PHONY: bench
+bench: $(BUILD)/embtool
+	$(run)$(PYTHON) tests/bench/bench.py --embtool $(BUILD)/embtool
+
+# ---------------------------------------------------------------- install
+
+.PHONY: install clean
+install: all
+	install -D -m 755 $(BUILD)/embtool $(DESTDIR)$(prefix)/bin/embtool
+	install -D -m 644 lib/english/english.bin $(DESTDIR)$(prefix)/share/embtool/english.bin
+	install -D -m 644 lib/emb.h $(DESTDIR)$(prefix)/include/emb.h
+	install -D -m 644 $(BUILD)/libemb.a $(DESTDIR)$(prefix)/lib/libemb.a
+	install -D -m 755 $(BUILD)/libemb.so $(DESTDIR)$(prefix)/lib/libemb.so.0
+	ln -sf libemb.so.0 $(DESTDIR)$(prefix)/lib/libemb.so
+
+clean:
+	rm -rf build
+
+-include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d))

@@ -1,0 +1,487 @@
+/* emb.h - libemb, a library for embedding tables.
+ *
+ * An embedding table is a matrix [V, d]: V rows, one for each token, of d numbers. It is a lookup,
+ * not a function: row i is the vector of token i. This header is the manual and the whole public
+ * interface; nothing else of the library is meant to be called.
+ *
+ * Basic outline for reading a table:
+ *
+ *     emb_err err;
+ *     emb_ctx *ctx;
+ *     emb_table *table;
+ *     if (emb_ctx_new(NULL, &ctx, &err) != EMB_OK) ...              (say err.msg)
+ *     if (emb_table_open(ctx, "words.bin", NULL, &table, &err) != EMB_OK) ...
+ *     uint64_t row;
+ *     if (emb_table_find(table, (emb_str){"cat", 3}, &row, &err) == EMB_OK) {
+ *         float v[300];
+ *         emb_block dst = {.data = v, .rows = 1, .dims = 300, .dtype = EMB_F32};
+ *         emb_table_gather(table, &row, 1, &dst, &err);
+ *     }
+ *     emb_table_close(table);
+ *     emb_ctx_free(ctx);
+ *
+ * Rules that hold for every function here:
+ *
+ *  - Failure. A function that can fail returns an emb_status, fills *err (which may not be NULL)
+ *    and undoes what it had begun; output arguments then hold nothing that must be freed. The
+ *    library prints nothing and never exits; warnings go to the log callback of the context.
+ *  - Threads. A context may be used by one thread at a time. A table may be read (map, gather,
+ *    scan, search, stats, find) by one thread at a time as well; the library itself uses as many
+ *    threads as the context allows, and the results do not depend on how many.
+ *  - Memory. What a function hands out with the word "borrowed" belongs to the object it came from
+ *    and lives until that object is closed. Everything else says who frees it.
+ *  - Files are mapped where that is possible. A mapped file that another program makes shorter
+ *    raises SIGBUS in the thread that reads past its new end: a program that must live through
+ *    that installs a handler.
+ *  - Option structs begin with `size`, which the caller sets to sizeof the struct; zero means the
+ *    default in every other member; NULL for the whole struct means all defaults.
+ *  - Shapes are written in brackets, slowest axis first: [V, d]. Rows are stored one after another.
+ */
+#ifndef EMB_H
+#define EMB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define EMB_API __attribute__((visibility("default")))
+#else
+#define EMB_API
+#endif
+
+/* ------------------------------------------------------------------------------------------------
+ * Status and errors
+ */
+
+/* What became of a call. The numbers are stable. */
+typedef enum emb_status {
+    EMB_OK = 0,
+    EMB_STOPPED = 1,      /* a callback asked to stop: not an error */
+    EMB_NOT_FOUND = 2,    /* the token is not in the vocabulary */
+    EMB_BAD_ARG = 10,     /* an argument or option makes no sense */
+    EMB_RANGE = 11,       /* a row is outside 0..V-1; err.at is its place in the argument */
+    EMB_BAD_DATA = 20,    /* a file or a value breaks its format's rules */
+    EMB_UNSUPPORTED = 21, /* well formed, but not something this library reads or writes */
+    EMB_IO = 30,          /* the system refused; err.sys is errno */
+    EMB_EXISTS = 31,      /* the output exists and may not be overwritten */
+    EMB_NO_MEMORY = 40,
+    EMB_DEVICE = 41, /* a device or plugin is missing or failed */
+    EMB_BUG = 99     /* an invariant of the library does not hold */
+} emb_status;
+
+/* One error. `msg` says what, where, expected and found, in one line without a full stop; it never
+ * holds the path of the table, which the caller knows. */
+typedef struct emb_err {
+    emb_status status;
+    int sys;    /* errno where the system refused, else 0 */
+    int64_t at; /* byte offset, row or item that the message speaks of; -1 where there is none */
+    char msg[240];
+} emb_err;
+
+/* A byte string: n bytes at s, not NUL-terminated, of any value. Tokens are byte strings: they may
+ * hold spaces, newlines, NUL and bytes that are not UTF-8. Borrowed where a function
+ * returns one. */
+typedef struct emb_str {
+    const char *s;
+    size_t n;
+} emb_str;
+
+/* The version of this header and of the library that answers, "MAJOR.MINOR.PATCH". */
+#define EMB_VERSION "0.1.0"
+EMB_API const char *emb_version(void);
+
+/* ------------------------------------------------------------------------------------------------
+ * Element types
+ *
+ * How one number is stored. The 8-bit floats are those of safetensors: E4M3 is the variant without
+ * infinities (OCP OFP8 "E4M3FN"), E5M2 has them, the FNUZ variants have one NaN and no negative
+ * zero, E8M0 holds powers of two only. Integers are tables too (quantised ids, counts).
+ */
+typedef enum emb_dtype {
+    EMB_DTYPE_NONE = 0, /* not said: keep what there is */
+    EMB_F64,
+    EMB_F32,
+    EMB_F16,
+    EMB_BF16,
+    EMB_F8_E4M3,
+    EMB_F8_E5M2,
+    EMB_F8_E4M3FNUZ,
+    EMB_F8_E5M2FNUZ,
+    EMB_F8_E8M0,
+    EMB_I8,
+    EMB_U8,
+    EMB_I16,
+    EMB_U16,
+    EMB_I32,
+    EMB_U32,
+    EMB_I64,
+    EMB_U64,
+    EMB_BOOL,
+    EMB_DTYPE_COUNT
+} emb_dtype;
+
+/* "f32", "bf16", "f8_e4m3" ... ; "none" for EMB_DTYPE_NONE. Never NULL. */
+EMB_API const char *emb_dtype_name(emb_dtype dtype);
+
+/* The type of that name (lower case, as emb_dtype_name gives it), or EMB_DTYPE_NONE. */
+EMB_API emb_dtype emb_dtype_parse(const char *name);
+
+/* Bytes of one element; 0 for EMB_DTYPE_NONE. */
+EMB_API size_t emb_dtype_bytes(emb_dtype dtype);
+
+/* True for f64, f32, f16, bf16 and the 8-bit floats. */
+EMB_API bool emb_dtype_is_float(emb_dtype dtype);
+
+/* Converts n numbers, each rounded once (nearest, ties to even). A float that overflows f16, bf16
+ * or e5m2 becomes an infinity, in e4m3 and the FNUZ types a NaN (as in PyTorch); *overflows, when
+ * not NULL, grows by the number of finite values that did. To an integer type only a whole number
+ * in range can go: EMB_BAD_DATA with err->at = the first element that cannot. src and dst may not
+ * overlap; neither needs alignment. */
+EMB_API emb_status emb_convert(void *dst, emb_dtype dst_dtype, const void *src, emb_dtype src_dtype,
+                               size_t n, uint64_t *overflows, emb_err *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Numbers as text
+ *
+ * Reading is correctly rounded, once, whatever the locale; printing gives the shortest decimal that
+ * reads back to the same value of its type, the closest one if there are several.
+ */
+#define EMB_NUMBER_MAX 32 /* bytes that emb_number_print may need; no NUL is written */
+
+/* Prints the element of type dtype at *value; returns the length. */
+EMB_API size_t emb_number_print(char *out, emb_dtype dtype, const void *value);
+
+/* Prints x with 1..17 significant digits, trailing zeros dropped; 0 means the shortest. */
+EMB_API size_t emb_number_digits(char *out, double x, int digits);
+
+/* Reads the whole of `text` as one decimal number into the element *value of a float type
+ * (f64, f32, f16, bf16). False where it is not one. */
+EMB_API bool emb_number_parse(emb_str text, emb_dtype dtype, void *value);
+
+/* ------------------------------------------------------------------------------------------------
+ * Context: threads, the log, the instruction sets in use
+ */
+typedef struct emb_ctx emb_ctx;
+
+enum { EMB_LOG_WARNING = 1, EMB_LOG_NOTE = 2, EMB_LOG_DEBUG = 3 };
+
+/* One line, without a newline. `path` is the table or file it speaks of, or NULL. */
+typedef void emb_log_fn(void *arg, int level, const char *path, const char *line);
+
+typedef struct emb_ctx_opts {
+    size_t size;
+    int threads;             /* 0: one for each CPU that this process may use */
+    const char *disable_cpu; /* instruction sets not to use: "avx2" or "avx512,avx2"; for tests */
+    emb_log_fn *log;         /* NULL: warnings are dropped */
+    void *log_arg;
+} emb_ctx_opts;
+
+EMB_API emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err);
+EMB_API void emb_ctx_free(emb_ctx *ctx);
+
+/* The threads the context may use, and the name of its kernel set ("scalar", "avx2"). */
+EMB_API int emb_ctx_threads(const emb_ctx *ctx);
+EMB_API const char *emb_ctx_kernels(const emb_ctx *ctx);
+
+/* ------------------------------------------------------------------------------------------------
+ * Tables: opening
+ */
+typedef struct emb_table emb_table;
+
+typedef struct emb_open_opts {
+    size_t size;
+    const char *format;    /* format name ("npy", "raw" ...); NULL: found from the bytes */
+    const char *tensor;    /* tensor name inside the file; NULL: the input embedding */
+    const char *vocab;     /* path of a file with one token a line, for a table without tokens */
+    emb_dtype input_dtype; /* what opaque bytes are (.npy of dtype V2), and the type of raw rows */
+    uint64_t raw_rows;     /* format raw: V; 0: as many as the file holds */
+    uint32_t raw_dims;     /* format raw: d */
+    uint64_t raw_offset;   /* format raw: bytes before row 0 */
+    uint64_t limit_rows;   /* only the first N rows exist; 0: all */
+    bool strict;           /* a warning that can change an answer is an error */
+} emb_open_opts;
+
+/* Opens the table `url`: a path, `path#tensor` (a path that exists with the # in its name wins), or
+ * "-" for standard input. Only headers are read, except in text tables and word2vec files, where
+ * rows can only be found by walking over them: that happens when a row is first needed.
+ * EMB_IO: the file cannot be read. EMB_BAD_DATA: it breaks its format. EMB_UNSUPPORTED: it is of a
+ * kind that is not read here, or has no single tensor that is a table. Close with emb_table_close,
+ * before its context. */
+EMB_API emb_status emb_table_open(emb_ctx *ctx, const char *url, const emb_open_opts *opts,
+                                  emb_table **table, emb_err *err);
+EMB_API void emb_table_close(emb_table *table);
+
+typedef struct emb_table_info {
+    uint64_t rows;      /* V */
+    uint32_t dims;      /* d */
+    emb_dtype dtype;    /* as stored; text tables: f32 */
+    uint64_t bytes;     /* V * d * bytes of an element; text tables: bytes of the file */
+    bool has_tokens;    /* rows have names */
+    const char *format; /* "npy", "safetensors", "word2vec", "text", "raw"            (borrowed) */
+    const char *tensor; /* name inside the file, or NULL                              (borrowed) */
+    const char *path;   /* the file, without #tensor                                  (borrowed) */
+} emb_table_info;
+
+/* Text tables are walked over here, since only that gives V. */
+EMB_API emb_status emb_table_describe(const emb_table *table, emb_table_info *info, emb_err *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Tables: rows
+ */
+
+/* Rows in memory: `rows` rows of `dims` elements, row r at data + r * stride_bytes. stride_bytes 0
+ * means rows without gaps. No alignment is promised or needed. */
+typedef struct emb_block {
+    void *data;
+    uint64_t rows;
+    uint32_t dims;
+    emb_dtype dtype;
+    size_t stride_bytes;
+} emb_block;
+
+/* The whole table [V, d] without a copy, if its rows lie in a mapped file as this machine stores
+ * numbers, equally far apart; else false. Borrowed. */
+EMB_API bool emb_table_map(const emb_table *table, emb_block *view);
+
+/* Copies n rows into dst [n, d], which must have room for n rows of table.dims elements of
+ * dst->dtype (any type that emb_convert allows). Rows may repeat and need no order. EMB_RANGE:
+ * rows[err->at] >= V. */
+EMB_API emb_status emb_table_gather(const emb_table *table, const uint64_t *rows, size_t n,
+                                    emb_block *dst, emb_err *err);
+
+/* Gets one block of consecutive rows; first is the id of its row 0. Return EMB_OK to go on,
+ * EMB_STOPPED to stop, or an error with *err filled. */
+typedef emb_status emb_block_fn(void *arg, const emb_block *block, uint64_t first, emb_err *err);
+
+/* Calls fn with rows first .. first+n-1, block after block in row order, in the calling thread, as
+ * elements of type `as` (EMB_DTYPE_NONE: as stored). A block is only valid during its call. */
+EMB_API emb_status emb_table_scan(const emb_table *table, uint64_t first, uint64_t n, emb_dtype as,
+                                  emb_block_fn *fn, void *arg, emb_err *err);
+
+/* A list of row ids in a .npy file: any integer type, shape [n], [B, L] or [A, B, L]. */
+typedef struct emb_ids emb_ids;
+
+/* Opens the file `path`; or, where path is NULL, the n bytes at data, which stay the caller's and
+ * must stay as they are until the list is closed. EMB_UNSUPPORTED: it holds no integers (floats,
+ * for one, are not ids), or is of another shape. Close with emb_ids_close, before its context. */
+EMB_API emb_status emb_ids_open(emb_ctx *ctx, const char *path, const void *data, size_t n,
+                                emb_ids **ids, emb_err *err);
+EMB_API void emb_ids_close(emb_ids *ids);
+
+/* Number of axes (1 to 3) and the shape; the number of ids is its product. */
+EMB_API int emb_ids_shape(const emb_ids *ids, uint64_t shape[3]);
+
+/* The next n ids, in row-major order whatever the order in the file; the caller asks for no more
+ * than are left. Each must be below `rows`. EMB_RANGE: item err->at (counted from 0) is not; the
+ * message counts it from 1 and gives it and the range. Nothing of `out` [n] is then of use. */
+EMB_API emb_status emb_ids_read(emb_ids *ids, uint64_t rows, uint64_t *out, size_t n, emb_err *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Tables: tokens
+ */
+
+/* The token of a row, borrowed; EMB_NOT_FOUND if the row has none (no vocabulary, padding row). */
+EMB_API emb_status emb_table_token(const emb_table *table, uint64_t row, emb_str *token,
+                                   emb_err *err);
+
+/* The row of exactly this token; of several rows with the same token the first. The first call
+ * builds an index over all tokens, and warns once if some are duplicates. */
+EMB_API emb_status emb_table_find(const emb_table *table, emb_str token, uint64_t *row,
+                                  emb_err *err);
+
+/* The row for a word as a user types it: the exact token first; else, in this order, its byte-level
+ * form, "\u2581word", "word</w>", and another case. "##word" never stands for word.
+ * EMB_NOT_FOUND if none is there. Compare the row's token with the word to see which one it was. */
+EMB_API emb_status emb_table_resolve(const emb_table *table, emb_str word, uint64_t *row,
+                                     emb_err *err);
+
+/* Rows of up to n tokens that are spelled like `word`, closest first, equal ones by row; *found
+ * says how many. Takes time in proportion to V: at most a few milliseconds for 100,000 tokens. */
+EMB_API emb_status emb_table_suggest(const emb_table *table, emb_str word, uint64_t *rows, size_t n,
+                                     size_t *found, emb_err *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Search
+ */
+typedef struct emb_hit {
+    uint64_t row;
+    double score;
+} emb_hit;
+
+/* How two vectors are compared. x: a row, q: the query.
+ *   cosine     x.q / (|x| |q|), within [-1, 1]; a zero row scores 0
+ *   dot        x.q
+ *   euclidean  -|x - q| */
+typedef enum emb_metric { EMB_COSINE, EMB_DOT, EMB_EUCLIDEAN } emb_metric;
+
+typedef struct emb_search_opts {
+    size_t size;
+    uint64_t k; /* hits for each query; 0 or more than V: V */
+    emb_metric metric;
+    bool farthest; /* lowest scores first */
+    bool has_min_score;
+    double min_score;           /* only hits that score at least this */
+    uint64_t restrict_rows;     /* only rows below this may answer; 0: all */
+    const uint8_t *allowed;     /* bit r%8 of byte r/8 set: row r may answer; NULL: all  [V/8] */
+    const uint64_t *exclude;    /* rows that may not answer, for each query: those of query i */
+    const size_t *exclude_ends; /* are exclude[exclude_ends[i-1] .. exclude_ends[i]-1]    [Q] */
+    const double *center;       /* subtracted from every row (and already from queries)   [d] */
+} emb_search_opts;
+
+/* What a search met. */
+typedef struct emb_search_info {
+    uint64_t nonfinite_rows; /* rows that hold NaN or an infinity: they never answer */
+    uint64_t exact_queries;  /* queries that needed a second scan because too many rows tied */
+} emb_search_info;
+
+/* For each of the Q queries [Q, d] (f32 or f64) the k best rows: hits[i * k .. ] holds counts[i] of
+ * them, best first, equal scores by lower row; k = min(opts->k, V). Exact: every score is computed
+ * in double precision in one fixed order, and ranks are by that score whatever the threads, the
+ * instruction set or the number of queries.
+ * EMB_BAD_DATA with err->at = i: query i holds NaN or an infinity, or is zero under cosine. */
+EMB_API emb_status emb_search(const emb_table *table, const emb_block *queries,
+                              const emb_search_opts *opts, emb_hit *hits /* [Q, k] */,
+                              size_t *counts /* [Q] */, emb_search_info *info, emb_err *err);
+
+/* 3CosMul (Levy and Goldberg, CoNLL 2014): one query made of n terms [n, d] with weights: rows are
+ * ranked by prod_{w>0} s_i^w / prod_{w<0} (s_i^|w| + 0.001), s_i = (1 + cos(row, term i)) / 2.
+ * opts->metric must be cosine; `exclude_ends` has one entry. */
+EMB_API emb_status emb_search_mul(const emb_table *table, const emb_block *terms,
+                                  const double *weights /* [n] */, const emb_search_opts *opts,
+                                  emb_hit *hits /* [k] */, size_t *count, emb_search_info *info,
+                                  emb_err *err);
+
+/* The score of two vectors [d] by a metric, as emb_search computes it. */
+EMB_API double emb_score(const double *a, const double *b, uint32_t dims, emb_metric metric);
+
+/* query[d] = sum of weights[i] * terms[i] [n, d] in double precision; with unit_terms each term is
+ * first scaled to length 1, as word2vec and gensim do. EMB_BAD_DATA with err->at = i: term i is
+ * zero (unit_terms) or not finite. */
+EMB_API emb_status emb_combine(const emb_block *terms, const double *weights, bool unit_terms,
+                               double *query, emb_err *err);
+
+/* The mean row [d] over the rows that hold no NaN or infinity, summed in double precision. */
+EMB_API emb_status emb_mean_row(const emb_table *table, double *mean, emb_err *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Statistics
+ */
+typedef struct emb_stats_opts {
+    size_t size;
+    bool columns;   /* fill col_mean, col_std, col_min, col_max */
+    bool list_rows; /* fill the lists of odd rows */
+} emb_stats_opts;
+
+/* Figures are over the rows that hold no NaN or infinity; norms are L2. The standard deviation is
+ * that of the population. All figures are NaN when there is no such row. */
+typedef struct emb_stats {
+    uint64_t rows, finite_rows;
+    double mean, std, min, max; /* over all values */
+    double norm_min, norm_p05, norm_median, norm_p95, norm_max, norm_mean;
+    uint64_t norm_min_row, norm_max_row; /* lowest row where several tie */
+    uint64_t zero_rows, nonfinite_rows;
+    uint64_t duplicate_rows;                        /* rows equal, bit for bit, to an earlier one */
+    uint64_t histogram[20];                         /* of norms, equal steps norm_min..norm_max */
+    double *col_mean, *col_std, *col_min, *col_max; /* [d] each, or NULL */
+    uint64_t *zero_list, *nonfinite_list, *duplicate_list; /* rows in order, or NULL */
+} emb_stats;
+
+/* One pass over the table. Free with emb_stats_free. The bytes of the result depend on the table
+ * alone. Quantiles are those of numpy's default method (linear interpolation). */
+EMB_API emb_status emb_stats_run(const emb_table *table, const emb_stats_opts *opts,
+                                 emb_stats *stats, emb_err *err);
+EMB_API void emb_stats_free(emb_stats *stats);
+
+/* ------------------------------------------------------------------------------------------------
+ * New rows
+ */
+typedef enum emb_dist {
+    EMB_NORMAL,    /* mean 0, deviation std */
+    EMB_UNIFORM,   /* within +-std * sqrt(3): mean 0, deviation std */
+    EMB_TRUNCATED, /* a normal cut at two of its own deviations, scaled so that the result's
+                      deviation is std */
+    EMB_ZEROS,
+    EMB_CONSTANT, /* every element is `value` */
+    EMB_IDENTITY  /* 1 where row = column, else 0 */
+} emb_dist;
+
+typedef struct emb_init_opts {
+    size_t size;
+    emb_dist dist;
+    double std;   /* deviation; 0: 1 / sqrt(d) */
+    double value; /* EMB_CONSTANT */
+    uint64_t seed;
+    uint32_t stream; /* which tensor of a model: tables of one seed differ by it */
+} emb_init_opts;
+
+/* Fills block (f64, f32, f16 or bf16) with rows first .. first+rows-1 of the table that opts
+ * describe. An element is a function of seed, stream, row and column alone (Philox4x32-10, Salmon
+ * et al. 2011, and Box-Muller): the same whatever the blocks, threads or instruction set. */
+EMB_API emb_status emb_init_rows(emb_ctx *ctx, const emb_init_opts *opts, uint64_t first,
+                                 emb_block *block, emb_err *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Writing
+ *
+ * A file appears whole, or not at all: bytes go to an unnamed or temporary file that takes the
+ * final name in emb_writer_commit. A target that is no regular file ("-" for standard output, a
+ * pipe, a device) is written through.
+ */
+typedef struct emb_writer emb_writer;
+
+#define EMB_ROWS_UNKNOWN UINT64_MAX
+
+/* One array to be written. shape[0] may be EMB_ROWS_UNKNOWN where the target is a regular file or
+ * the format needs no count (text, raw): it is then what was put. */
+typedef struct emb_array {
+    const char *name; /* in formats with names; NULL: "embedding.weight" */
+    emb_dtype dtype;
+    int ndim; /* 1..4 */
+    uint64_t shape[4];
+} emb_array;
+
+typedef struct emb_write_opts {
+    size_t size;
+    const char *format; /* "npy", "npz", "safetensors", "raw", "text", "word2vec" or
+                           "word2vec-text"; NULL: by the extension of the path */
+    bool force;         /* replace what exists */
+    int sync;           /* fsync before the name appears: 1 yes, -1 no, 0 only where something
+                           is replaced */
+    bool tokens;        /* a token comes with every row */
+} emb_write_opts;
+
+/* Begins a file that holds `arrays`, in this order. EMB_EXISTS: it is there, and not force.
+ * EMB_UNSUPPORTED: the format cannot hold that (several arrays, tokens, this type). */
+EMB_API emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_array *arrays,
+                                   size_t n, const emb_write_opts *opts, emb_writer **writer,
+                                   emb_err *err);
+
+/* Appends rows to the current array: block.dims must be the product of the shape after its first
+ * axis, or the last axis alone; block.dtype that of the array. tokens [block.rows], or NULL. */
+EMB_API emb_status emb_writer_put(emb_writer *writer, const emb_block *block, const emb_str *tokens,
+                                  emb_err *err);
+
+/* The current array is complete; the next one begins. */
+EMB_API emb_status emb_writer_next(emb_writer *writer, emb_err *err);
+
+/* Hands on what is buffered; for a reader that waits at the other end of a pipe. */
+EMB_API emb_status emb_writer_flush(emb_writer *writer, emb_err *err);
+
+/* Completes the file and gives it its name. The writer still has to be closed. */
+EMB_API emb_status emb_writer_commit(emb_writer *writer, emb_err *err);
+
+/* Frees the writer. Without a commit before it, nothing of the file is left. NULL is allowed. */
+EMB_API void emb_writer_close(emb_writer *writer);
+
+/* The format that a path's extension stands for ("npy" for x.npy), or NULL. */
+EMB_API const char *emb_format_of(const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

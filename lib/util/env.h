@@ -1,0 +1,25 @@
+/* env.h - what the layers below the context need of it: the log, the threads, the kernels.
+ *
+ * One embi_env lives in each emb_ctx; everything that hangs off the context borrows it. There is no
+ * other way to the log or to threads: the library has no globals.
+ */
+#ifndef EMBI_UTIL_ENV_H
+#define EMBI_UTIL_ENV_H
+
+#include "util/base.h"
+
+struct embi_pool;
+struct embi_kern;
+
+struct embi_env {
+    emb_log_fn *log; /* may be NULL */
+    void *log_arg;
+    struct embi_pool *pool;
+    const struct embi_kern *kern;
+};
+
+/* One line to the log; level EMB_LOG_WARNING, _NOTE or _DEBUG; path may be NULL. */
+void embi_log(const struct embi_env *env, int level, const char *path, const char *format, ...)
+    EMBI_PRINTF(4, 5);
+
+#endif

@@ -1,0 +1,101 @@
+/* util/map.c - see map.h.
+ *
+ * A slot is 0 (empty) or {high 32 bits of the hash, position + 1}; linear probing starts at the low
+ * bits of the hash. At most two thirds of the slots are in use, so a search ends at an empty one
+ * soon.
+ * The strings themselves are only read where 32 bits of the hash agree. Building hashes a batch of
+ * keys ahead and asks for their slots early: the slots lie in no order, and the time is spent
+ * waiting.
+ */
+#include "util/map.h"
+
+#include "util/err.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { BATCH = 32, FEWEST_SLOTS = 8, HUGE_PAGE_BYTES = 1 << 21 };
+
+#define KEYS_MAX (UINT64_C(0xFFFFFFFF) - 1) /* position + 1 must fit 32 bits */
+#define TAG      (~UINT64_C(0xFFFFFFFF))
+
+/* Empty slots. Large tables ask for huge pages: faulting in 4 KiB pages would take longer than all
+ * the hashing. The system may decline, which changes nothing but the time. Small ones are cleared
+ * by hand: pages of calloc would fault twice, when a slot is first read and when it is written. */
+static uint64_t *new_slots(uint64_t n)
+{
+    size_t bytes = n * sizeof(uint64_t);
+    bool large = bytes >= HUGE_PAGE_BYTES;
+    uint64_t *slots = large ? aligned_alloc(HUGE_PAGE_BYTES, bytes) : malloc(bytes);
+    if (!slots)
+        return NULL;
+    if (large)
+        madvise(slots, bytes, MADV_HUGEPAGE);
+    memset(slots, 0, bytes);
+    return slots;
+}
+
+/* The slot that holds key, or the empty one where it would go. */
+static uint64_t *probe(const struct embi_map *map, emb_str key, uint64_t hash)
+{
+    for (uint64_t i = hash & map->mask;; i = (i + 1) & map->mask) {
+        uint64_t slot = map->slots[i];
+        if (slot == 0)
+            return &map->slots[i];
+        if (((slot ^ hash) & TAG) == 0 && embi_str_equal(map->keys[(slot & ~TAG) - 1], key))
+            return &map->slots[i];
+    }
+}
+
+/* Enters keys first .. first+n-1, n <= BATCH. */
+static void enter(struct embi_map *map, uint64_t first, uint64_t n)
+{
+    uint64_t hashes[BATCH];
+    for (uint64_t i = 0; i < n; i++) {
+        emb_str key = map->keys[first + i];
+        hashes[i] = key.s ? embi_hash(key.s, key.n) : 0;
+        __builtin_prefetch(&map->slots[hashes[i] & map->mask], 1);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        emb_str key = map->keys[first + i];
+        if (!key.s)
+            continue;
+        uint64_t *slot = probe(map, key, hashes[i]);
+        if (*slot == 0)
+            *slot = (hashes[i] & TAG) | (first + i + 1);
+        else
+            map->duplicates++;
+    }
+}
+
+emb_status embi_map_build(struct embi_map *map, const emb_str *keys, uint64_t n, emb_err *err)
+{
+    *map = (struct embi_map){0};
+    if (n > KEYS_MAX)
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "an index holds at most %" PRIu64 " tokens, found %" PRIu64, KEYS_MAX, n);
+    uint64_t slots = FEWEST_SLOTS;
+    while (2 * slots < 3 * n)
+        slots *= 2;
+    map->slots = new_slots(slots);
+    if (!map->slots)
+        return embi_fail_memory(err, slots * sizeof *map->slots, "the index of tokens");
+    map->keys = keys;
+    map->mask = slots - 1;
+    for (uint64_t first = 0; first < n; first += BATCH)
+        enter(map, first, embi_min(BATCH, n - first));
+    return EMB_OK;
+}
+
+uint64_t embi_map_find(const struct embi_map *map, emb_str key)
+{
+    uint64_t slot = *probe(map, key, embi_hash(key.s, key.n));
+    return slot ? (slot & ~TAG) - 1 : EMBI_MAP_NONE;
+}
+
+void embi_map_free(struct embi_map *map)
+{
+    free(map->slots);
+    *map = (struct embi_map){0};
+}
