@@ -1,0 +1,58 @@
+/* cpu.c - see cpu.h. Asks CPUID and XGETBV directly: which names __builtin_cpu_supports knows
+ * differs from compiler to compiler.
+ *
+ * Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, section 14.3
+ * (detection of AVX, FMA, F16C) and 14.7.1 (AVX2).
+ */
+#include "num/cpu.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* Does the system save the upper halves of the vector registers? XCR0 bits 1 and 2. */
+static bool system_saves_avx(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & 6u) == 6u;
+}
+
+static unsigned offered(void)
+{
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d))
+        return 0;
+    unsigned needed = bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C;
+    if ((c & needed) != needed || !system_saves_avx())
+        return 0;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        return 0;
+    return (b & bit_AVX2) ? EMBI_CPU_AVX2 : 0;
+}
+#else
+static unsigned offered(void)
+{
+    return 0;
+}
+#endif
+
+/* Is `name` one of the words of `list`? */
+static bool listed(const char *list, const char *name)
+{
+    while (*list) {
+        size_t n = strcspn(list, ", \t");
+        if (n == strlen(name) && memcmp(list, name, n) == 0)
+            return true;
+        list += n;
+        list += strspn(list, ", \t");
+    }
+    return false;
+}
+
+unsigned embi_cpu_features(const char *disabled)
+{
+    unsigned features = offered();
+    if (disabled && listed(disabled, "avx2"))
+        features &= ~(unsigned)EMBI_CPU_AVX2;
+    return features;
+}

@@ -1,0 +1,43 @@
+/* kern.c - the choice of a kernel set, and the double precision products that every set shares.
+ *
+ * embi_dot_f64 is the canonical arithmetic of search: plain C, compiled once without contraction,
+ * so that its bits depend on its arguments alone.
+ */
+#include "num/kern.h"
+#include "num/cpu.h"
+#include "num/kern_sets.h"
+
+const struct embi_kern *embi_kern_choose(unsigned features)
+{
+#if defined(__x86_64__)
+    if (features & EMBI_CPU_AVX2)
+        return &embi_kern_avx2;
+#endif
+    (void)features;
+    return &embi_kern_scalar;
+}
+
+/* Roundings that one product can meet on its way into the sum: its own (1), its lane of at least 8
+ * (d / 8), joining lanes and unrolled accumulators (at most 5), the rounding of its two factors to
+ * f32 (2), and 2 to spare. Below 8 elements the sum may run straight: 7 + 2 is less. */
+double embi_dot_bound(uint32_t d)
+{
+    uint32_t lane = d / 8 + 1;
+    double roundings = (double)lane + 10;
+    double mu = roundings * 0x1p-24;
+    if (mu >= 0.5)
+        return 1e15; /* above exp(mu) - 1 for every d: no bound to work with */
+    return mu / (1 - mu);
+}
+
+double embi_dot_f64(const double *a, const double *b, uint32_t d)
+{
+    double lane[8] = {0};
+    size_t whole = d - d % 8;
+    for (size_t i = 0; i < whole; i += 8)
+        for (size_t l = 0; l < 8; l++)
+            lane[l] += a[i + l] * b[i + l];
+    for (size_t i = whole; i < d; i++)
+        lane[i - whole] += a[i] * b[i];
+    return embi_join_lanes(lane);
+}

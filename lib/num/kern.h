@@ -1,0 +1,56 @@
+/* kern.h - the kernel set: the few loops that are worth an instruction set of their own.
+ *
+ * kern_scalar.c is the reference and defines the answer; every other set is tested against it. Rows
+ * are given as pointers [n], because the rows of a word2vec file lie at odd places; no pointer need
+ * be aligned. Kernels may use FMA and sum in any order, within the bound stated at each: search
+ * asks for candidates only, and scores them again with embi_dot_f64 below, whose order is fixed.
+ */
+#ifndef EMBI_NUM_KERN_H
+#define EMBI_NUM_KERN_H
+
+#include "util/base.h"
+
+struct embi_kern {
+    const char *name;
+
+    /* dot[i] = rows[i] . q, norm2[i] = rows[i] . rows[i] for n rows of d elements of the type, in
+     * f32. Errors: |dot - exact| <= embi_dot_bound(d) * |row| |q|; |norm2 - exact| <=
+     * embi_dot_bound(d) * |row|^2, unless a product overflows or underflows f32 (then Inf, NaN or
+     * too small a value may come out, and the caller looks closer). norm2 may be NULL: after the
+     * first query of a block the norms are known. */
+    void (*dot_f32)(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
+                    float *norm2);
+    void (*dot_f16)(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
+                    float *norm2);
+    void (*dot_bf16)(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
+                     float *norm2);
+
+    /* Exact widening and once-rounded narrowing; the same bits from every set (NaN: any quiet NaN
+     * that keeps its sign). */
+    void (*f32_from_f16)(float *dst, const void *src, size_t n);
+    void (*f32_from_bf16)(float *dst, const void *src, size_t n);
+    void (*f16_from_f32)(void *dst, const float *src, size_t n);
+    void (*bf16_from_f32)(void *dst, const float *src, size_t n);
+
+    /* Sums of one row of d f32 values in double precision over 8 virtual lanes: lane l adds
+     * elements l, l + 8, l + 16 ... (multiply, then add, never fused), lanes are joined as
+     * ((0+4)+(2+6)) + ((1+5)+(3+7)). The same bits from every set. *min and *max ignore NaN; a row
+     * with NaN or an infinity is told by a non-finite sum or norm2. */
+    void (*row_sums)(const float *row, uint32_t d, double *sum, double *norm2, float *min,
+                     float *max);
+};
+
+extern const struct embi_kern embi_kern_scalar;
+
+/* The best set for these features (EMBI_CPU_*). */
+const struct embi_kern *embi_kern_choose(unsigned features);
+
+/* gamma_m of Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1, for sums of d
+ * products over at least 8 lanes in f32, with room for the rounding of q and of the row to f32. */
+double embi_dot_bound(uint32_t d);
+
+/* The canonical products in double precision: 8 virtual lanes as in row_sums, products of f64
+ * values (exact for f32 and smaller types). Every reported score comes from these. */
+double embi_dot_f64(const double *a, const double *b, uint32_t d);
+
+#endif

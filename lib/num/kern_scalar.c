@@ -1,0 +1,147 @@
+/* kern_scalar.c - the kernel set in plain C, which defines what every other set must answer.
+ *
+ * Runs on every machine. The dot products keep 8 lanes in f32 so that compilers can use what vector
+ * registers the base architecture has; nothing else is done for speed. Elements are read with
+ * memcpy: rows lie at any address.
+ */
+#include "num/half.h"
+#include "num/kern_sets.h"
+
+#include <math.h>
+
+typedef float load_fn(const unsigned char *row, size_t i);
+
+static inline float load_f32(const unsigned char *row, size_t i)
+{
+    float x;
+    memcpy(&x, row + i * 4, sizeof x);
+    return x;
+}
+
+static inline float load_f16(const unsigned char *row, size_t i)
+{
+    return embi_f32_from_f16(embi_le16(row + i * 2));
+}
+
+static inline float load_bf16(const unsigned char *row, size_t i)
+{
+    return embi_f32_from_bf16(embi_le16(row + i * 2));
+}
+
+static inline float join_f32(const float lane[8])
+{
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
+           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+/* Always inlined, so that `load` is a constant and costs no call. */
+static inline __attribute__((always_inline)) void dot_rows(load_fn *load, const void *const *rows,
+                                                           size_t n, uint32_t d, const float *q,
+                                                           float *dot, float *norm2)
+{
+    const unsigned char *query = (const unsigned char *)q;
+    for (size_t r = 0; r < n; r++) {
+        const unsigned char *row = rows[r];
+        float sum[8] = {0}, square[8] = {0};
+        size_t lanes = 8;
+        for (size_t i = 0; i < d; i += lanes) {
+            lanes = embi_min(8, d - i);
+            for (size_t l = 0; l < lanes; l++) {
+                float x = load(row, i + l);
+                sum[l] += x * load_f32(query, i + l);
+                square[l] += x * x;
+            }
+        }
+        dot[r] = join_f32(sum);
+        if (norm2)
+            norm2[r] = join_f32(square);
+    }
+}
+
+static void dot_f32(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
+                    float *norm2)
+{
+    dot_rows(load_f32, rows, n, d, q, dot, norm2);
+}
+
+static void dot_f16(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
+                    float *norm2)
+{
+    dot_rows(load_f16, rows, n, d, q, dot, norm2);
+}
+
+static void dot_bf16(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
+                     float *norm2)
+{
+    dot_rows(load_bf16, rows, n, d, q, dot, norm2);
+}
+
+static void f32_from_f16(float *dst, const void *src, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float x = load_f16(src, i);
+        memcpy((unsigned char *)dst + i * 4, &x, sizeof x);
+    }
+}
+
+/* Bits, not floats: a signalling NaN stays what it is. */
+static void f32_from_bf16(float *dst, const void *src, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits = (uint32_t)embi_le16((const unsigned char *)src + i * 2) << 16;
+        memcpy((unsigned char *)dst + i * 4, &bits, sizeof bits);
+    }
+}
+
+static void f16_from_f32(void *dst, const float *src, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t code = embi_f16_from_f32(load_f32((const unsigned char *)src, i));
+        memcpy((unsigned char *)dst + i * 2, &code, sizeof code);
+    }
+}
+
+static void bf16_from_f32(void *dst, const float *src, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t code = embi_bf16_from_f32(load_f32((const unsigned char *)src, i));
+        memcpy((unsigned char *)dst + i * 2, &code, sizeof code);
+    }
+}
+
+/* The lowest value of a row that holds 0 and -0 is 0 in every set: adding 0 at the end makes it so.
+ */
+static void row_sums(const float *row, uint32_t d, double *sum, double *norm2, float *min,
+                     float *max)
+{
+    double sums[8] = {0}, squares[8] = {0};
+    float low = INFINITY, high = -INFINITY;
+    size_t lanes = 8;
+    for (size_t i = 0; i < d; i += lanes) {
+        lanes = embi_min(8, d - i);
+        for (size_t l = 0; l < lanes; l++) {
+            float x = load_f32((const unsigned char *)row, i + l);
+            double y = (double)x;
+            sums[l] += y;
+            squares[l] += y * y;
+            low = x < low ? x : low;
+            high = x > high ? x : high;
+        }
+    }
+    *sum = embi_join_lanes(sums);
+    *norm2 = embi_join_lanes(squares);
+    *min = low + 0.0f;
+    *max = high + 0.0f;
+}
+
+const struct embi_kern embi_kern_scalar = {
+    .name = "scalar",
+    .dot_f32 = dot_f32,
+    .dot_f16 = dot_f16,
+    .dot_bf16 = dot_bf16,
+    .f32_from_f16 = f32_from_f16,
+    .f32_from_bf16 = f32_from_bf16,
+    .f16_from_f32 = f16_from_f32,
+    .bf16_from_f32 = bf16_from_f32,
+    .row_sums = row_sums,
+};

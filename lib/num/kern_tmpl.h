@@ -1,0 +1,118 @@
+/* kern_tmpl.h - the dot product kernel for one element type; a kern_<set>.c includes it for each.
+ *
+ * The includer defines
+ *     DOT(name)       the name of a function made here: DOT(rows), DOT(four) ...
+ *     ELEMENT_BYTES   of one stored element
+ *     LOAD(p)         a vector of VL elements at p, widened to f32
+ *     SCALAR(p)       one element at p, as f32
+ * and, once for the set, VL (8 or more lanes), vec, VZERO, VLOADQ(p) (f32), VFMA(a, b, c) = a * b +
+ * c, VADD, VKEEP(v, n): v with all but its last n lanes zero, and vsum2(a, b, &x, &y): the sums of
+ * the lanes of a and of b.
+ *
+ * No byte outside a row is read: what is left after whole vectors is the end of one more vector
+ * that overlaps the last whole one, with the lanes that were counted before set to zero. Rows
+ * shorter than a vector are summed one by one.
+ */
+
+#define AT(row, i) ((row) + (size_t)(i)*ELEMENT_BYTES)
+
+static void DOT(short)(const unsigned char *row, uint32_t d, const float *q, float *dot,
+                       float *norm2)
+{
+    float sum = 0, square = 0;
+    for (uint32_t i = 0; i < d; i++) {
+        float x = SCALAR(AT(row, i));
+        sum += x * query_at(q, i);
+        square += x * x;
+    }
+    *dot = sum;
+    *norm2 = square;
+}
+
+/* One row, dot product and squared norm: 4 + 4 accumulators hide the latency of FMA. d >= VL. */
+static void DOT(one)(const unsigned char *row, uint32_t d, const float *q, float *dot, float *norm2)
+{
+    vec s0 = VZERO, s1 = VZERO, s2 = VZERO, s3 = VZERO;
+    vec n0 = VZERO, n1 = VZERO, n2 = VZERO, n3 = VZERO;
+    size_t i = 0;
+    for (; i + 4 * VL <= d; i += 4 * VL) {
+        vec x0 = LOAD(AT(row, i)), x1 = LOAD(AT(row, i + VL));
+        vec x2 = LOAD(AT(row, i + 2 * VL)), x3 = LOAD(AT(row, i + 3 * VL));
+        s0 = VFMA(x0, VLOADQ(q + i), s0);
+        n0 = VFMA(x0, x0, n0);
+        s1 = VFMA(x1, VLOADQ(q + i + VL), s1);
+        n1 = VFMA(x1, x1, n1);
+        s2 = VFMA(x2, VLOADQ(q + i + 2 * VL), s2);
+        n2 = VFMA(x2, x2, n2);
+        s3 = VFMA(x3, VLOADQ(q + i + 3 * VL), s3);
+        n3 = VFMA(x3, x3, n3);
+    }
+    for (; i + VL <= d; i += VL) {
+        vec x = LOAD(AT(row, i));
+        s0 = VFMA(x, VLOADQ(q + i), s0);
+        n0 = VFMA(x, x, n0);
+    }
+    if (i < d) {
+        vec x = VKEEP(LOAD(AT(row, d - VL)), d - i);
+        s1 = VFMA(x, VLOADQ(q + d - VL), s1);
+        n1 = VFMA(x, x, n1);
+    }
+    vsum2(VADD(VADD(s0, s1), VADD(s2, s3)), VADD(VADD(n0, n1), VADD(n2, n3)), dot, norm2);
+}
+
+/* Four rows, dot products alone: each piece of the query is loaded once for all. d >= VL. */
+static void DOT(four)(const void *const *rows, uint32_t d, const float *q, float *dot)
+{
+    const unsigned char *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
+    vec a0 = VZERO, a1 = VZERO, a2 = VZERO, a3 = VZERO;
+    vec b0 = VZERO, b1 = VZERO, b2 = VZERO, b3 = VZERO;
+    size_t i = 0;
+    for (; i + 2 * VL <= d; i += 2 * VL) {
+        vec p = VLOADQ(q + i), o = VLOADQ(q + i + VL);
+        a0 = VFMA(LOAD(AT(r0, i)), p, a0);
+        a1 = VFMA(LOAD(AT(r1, i)), p, a1);
+        a2 = VFMA(LOAD(AT(r2, i)), p, a2);
+        a3 = VFMA(LOAD(AT(r3, i)), p, a3);
+        b0 = VFMA(LOAD(AT(r0, i + VL)), o, b0);
+        b1 = VFMA(LOAD(AT(r1, i + VL)), o, b1);
+        b2 = VFMA(LOAD(AT(r2, i + VL)), o, b2);
+        b3 = VFMA(LOAD(AT(r3, i + VL)), o, b3);
+    }
+    if (i + VL <= d) {
+        vec p = VLOADQ(q + i);
+        a0 = VFMA(LOAD(AT(r0, i)), p, a0);
+        a1 = VFMA(LOAD(AT(r1, i)), p, a1);
+        a2 = VFMA(LOAD(AT(r2, i)), p, a2);
+        a3 = VFMA(LOAD(AT(r3, i)), p, a3);
+        i += VL;
+    }
+    if (i < d) {
+        size_t at = d - VL, left = d - i;
+        vec p = VLOADQ(q + at);
+        b0 = VFMA(VKEEP(LOAD(AT(r0, at)), left), p, b0);
+        b1 = VFMA(VKEEP(LOAD(AT(r1, at)), left), p, b1);
+        b2 = VFMA(VKEEP(LOAD(AT(r2, at)), left), p, b2);
+        b3 = VFMA(VKEEP(LOAD(AT(r3, at)), left), p, b3);
+    }
+    vsum2(VADD(a0, b0), VADD(a1, b1), dot, dot + 1);
+    vsum2(VADD(a2, b2), VADD(a3, b3), dot + 2, dot + 3);
+}
+
+static void DOT(rows)(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
+                      float *norm2)
+{
+    size_t r = 0;
+    if (d >= VL && !norm2)
+        for (; r + 4 <= n; r += 4)
+            DOT(four)(rows + r, d, q, dot + r);
+    for (; r < n; r++) {
+        float unused = 0;
+        float *square = norm2 ? norm2 + r : &unused;
+        if (d >= VL)
+            DOT(one)(rows[r], d, q, dot + r, square);
+        else
+            DOT(short)(rows[r], d, q, dot + r, square);
+    }
+}
+
+#undef AT

@@ -1,0 +1,236 @@
+/* kern_x86.c - the AVX2 kernel set: AVX2, FMA and F16C, 8 lanes of f32.
+ *
+ * Built with -mavx2 -mfma -mf16c; nothing here may be called, nor anything of this file be inlined
+ * elsewhere, before the CPU was asked (num/cpu.h). Sums run in another order than in kern_scalar.c,
+ * within embi_dot_bound; conversions and row_sums give the same bits as there.
+ */
+#if defined(__x86_64__)
+
+#include "num/kern_sets.h"
+
+#include <immintrin.h>
+#include <math.h>
+
+/* What is left over from whole vectors goes through the scalar set. */
+enum { VL = 8 };
+
+typedef __m256 vec;
+#define VZERO         _mm256_setzero_ps()
+#define VADD(a, b)    _mm256_add_ps(a, b)
+#define VFMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define VLOADQ(p)     _mm256_loadu_ps(p)
+
+/* v with all but its last n lanes (0 < n < 8) zero. */
+static inline vec VKEEP(vec v, size_t n)
+{
+    static const int32_t masks[16] = {0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1};
+    __m256i mask = _mm256_loadu_si256((const __m256i *)(const void *)(masks + n));
+    return _mm256_and_ps(v, _mm256_castsi256_ps(mask));
+}
+
+static inline void vsum2(vec a, vec b, float *x, float *y)
+{
+    vec pairs = _mm256_hadd_ps(a, b);         /* a a b b | a a b b */
+    vec fours = _mm256_hadd_ps(pairs, pairs); /* a b a b | a b a b */
+    __m128 both = _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1));
+    *x = _mm_cvtss_f32(both);
+    *y = _mm_cvtss_f32(_mm_shuffle_ps(both, both, 1));
+}
+
+static inline float query_at(const float *q, size_t i)
+{
+    float x;
+    memcpy(&x, q + i, sizeof x);
+    return x;
+}
+
+static inline vec load_f16(const void *p)
+{
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+}
+
+static inline vec load_bf16(const void *p)
+{
+    __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
+
+static inline float one_f32(const void *p)
+{
+    float x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+static inline float one_f16(const void *p)
+{
+    return _cvtsh_ss(embi_le16(p));
+}
+
+static inline float one_bf16(const void *p)
+{
+    uint32_t bits = (uint32_t)embi_le16(p) << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+#define DOT(name)     dot_f32_##name
+#define ELEMENT_BYTES 4
+#define LOAD(p)       _mm256_loadu_ps((const float *)(const void *)(p))
+#define SCALAR(p)     one_f32(p)
+#include "num/kern_tmpl.h"
+#undef DOT
+#undef ELEMENT_BYTES
+#undef LOAD
+#undef SCALAR
+
+#define DOT(name)     dot_f16_##name
+#define ELEMENT_BYTES 2
+#define LOAD(p)       load_f16(p)
+#define SCALAR(p)     one_f16(p)
+#include "num/kern_tmpl.h"
+#undef DOT
+#undef LOAD
+#undef SCALAR
+
+#define DOT(name) dot_bf16_##name
+#define LOAD(p)   load_bf16(p)
+#define SCALAR(p) one_bf16(p)
+#include "num/kern_tmpl.h"
+#undef DOT
+#undef ELEMENT_BYTES
+#undef LOAD
+#undef SCALAR
+
+static void f32_from_f16(float *dst, const void *src, size_t n)
+{
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        _mm256_storeu_ps(dst + i, load_f16((const uint16_t *)src + i));
+    embi_kern_scalar.f32_from_f16(dst + i, (const uint16_t *)src + i, n - i);
+}
+
+static void f32_from_bf16(float *dst, const void *src, size_t n)
+{
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        _mm256_storeu_ps(dst + i, load_bf16((const uint16_t *)src + i));
+    embi_kern_scalar.f32_from_bf16(dst + i, (const uint16_t *)src + i, n - i);
+}
+
+/* The instruction keeps the payload of a NaN; the code written here is sign | 7E00 in every set. */
+static void f16_from_f32(void *dst, const float *src, size_t n)
+{
+    size_t i = 0;
+    const vec sign_bit = _mm256_set1_ps(-0.0f), quiet = _mm256_set1_ps(NAN);
+    for (; i + VL <= n; i += VL) {
+        vec x = _mm256_loadu_ps(src + i);
+        vec nan = _mm256_or_ps(_mm256_and_ps(x, sign_bit), quiet);
+        x = _mm256_blendv_ps(x, nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+        _mm_storeu_si128((__m128i *)(void *)((uint16_t *)dst + i),
+                         _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+    }
+    embi_kern_scalar.f16_from_f32((uint16_t *)dst + i, src + i, n - i);
+}
+
+/* The upper halves of 8 f32, rounded (see embi_bf16_from_f32), as 32-bit lanes. */
+static inline __m256i narrow_bf16(vec x)
+{
+    __m256i bits = _mm256_castps_si256(x);
+    __m256i top = _mm256_srli_epi32(bits, 16);
+    __m256i odd = _mm256_and_si256(top, _mm256_set1_epi32(1));
+    __m256i bias = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF));
+    __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, bias), 16);
+    __m256i nan = _mm256_or_si256(top, _mm256_set1_epi32(0x40));
+    __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    return _mm256_blendv_epi8(rounded, nan, is_nan);
+}
+
+static void bf16_from_f32(void *dst, const float *src, size_t n)
+{
+    size_t i = 0;
+    for (; i + 2 * VL <= n; i += 2 * VL) {
+        __m256i low = narrow_bf16(_mm256_loadu_ps(src + i));
+        __m256i high = narrow_bf16(_mm256_loadu_ps(src + i + VL));
+        __m256i mixed = _mm256_packus_epi32(low, high); /* quarters 0 2 1 3 */
+        _mm256_storeu_si256((__m256i *)(void *)((uint16_t *)dst + i),
+                            _mm256_permute4x64_epi64(mixed, 0xD8));
+    }
+    embi_kern_scalar.bf16_from_f32((uint16_t *)dst + i, src + i, n - i);
+}
+
+/* Sums of a row in the making: virtual lanes 0-3 and 4-7, and the extremes of 8 columns. */
+struct sums {
+    __m256d s0, s1, n0, n1;
+    vec low, high;
+};
+
+/* Adds 8 values. Zeros that stand for nothing change no sum: no lane is ever -0. A comparison with
+ * NaN gives the second operand of min and max. */
+static inline void add_values(struct sums *a, vec x)
+{
+    __m256d x0 = _mm256_cvtps_pd(_mm256_castps256_ps128(x));
+    __m256d x1 = _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
+    a->s0 = _mm256_add_pd(a->s0, x0);
+    a->s1 = _mm256_add_pd(a->s1, x1);
+    a->n0 = _mm256_add_pd(a->n0, _mm256_mul_pd(x0, x0));
+    a->n1 = _mm256_add_pd(a->n1, _mm256_mul_pd(x1, x1));
+}
+
+/* ((0+4)+(2+6)) + ((1+5)+(3+7)) */
+static inline double join(__m256d lanes_0_3, __m256d lanes_4_7)
+{
+    __m256d fours = _mm256_add_pd(lanes_0_3, lanes_4_7);
+    __m128d twos = _mm_add_pd(_mm256_castpd256_pd128(fours), _mm256_extractf128_pd(fours, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(twos, _mm_unpackhi_pd(twos, twos)));
+}
+
+static inline float lowest(vec v)
+{
+    __m128 m = _mm_min_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    m = _mm_min_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
+}
+
+static void row_sums(const float *row, uint32_t d, double *sum, double *norm2, float *min,
+                     float *max)
+{
+    struct sums a = {_mm256_setzero_pd(), _mm256_setzero_pd(),      _mm256_setzero_pd(),
+                     _mm256_setzero_pd(), _mm256_set1_ps(INFINITY), _mm256_set1_ps(-INFINITY)};
+    size_t i = 0;
+    for (; i + VL <= d; i += VL) {
+        vec x = _mm256_loadu_ps(row + i);
+        add_values(&a, x);
+        a.low = _mm256_min_ps(x, a.low);
+        a.high = _mm256_max_ps(x, a.high);
+    }
+    if (i < d) {
+        float last[VL] = {0};
+        memcpy(last, row + i, (d - i) * sizeof *row);
+        add_values(&a, _mm256_loadu_ps(last));
+        for (size_t l = d - i; l < VL; l++)
+            last[l] = NAN; /* which the extremes ignore */
+        vec x = _mm256_loadu_ps(last);
+        a.low = _mm256_min_ps(x, a.low);
+        a.high = _mm256_max_ps(x, a.high);
+    }
+    *sum = join(a.s0, a.s1);
+    *norm2 = join(a.n0, a.n1);
+    *min = lowest(a.low) + 0.0f;
+    *max = 0.0f - lowest(_mm256_xor_ps(a.high, _mm256_set1_ps(-0.0f)));
+}
+
+const struct embi_kern embi_kern_avx2 = {
+    .name = "avx2",
+    .dot_f32 = dot_f32_rows,
+    .dot_f16 = dot_f16_rows,
+    .dot_bf16 = dot_bf16_rows,
+    .f32_from_f16 = f32_from_f16,
+    .f32_from_bf16 = f32_from_bf16,
+    .f16_from_f32 = f16_from_f32,
+    .bf16_from_f32 = bf16_from_f32,
+    .row_sums = row_sums,
+};
+
+#endif

@@ -1,0 +1,481 @@
+/* kern_main.c - every kernel set against values computed here in double and long double.
+ *
+ * A plain main, so that it runs under every sanitizer and under emulators. Buffers end at a page
+ * that may not be touched and begin at every alignment. Expected values come from ldexp, from sums
+ * written out in this file, and from the bounds that num/kern.h states; the scalar set is tested
+ * like the others, and conversions must have the same bits in all sets.
+ */
+#include "num/cpu.h"
+#include "num/kern.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int failures;
+
+#define CHECK(condition, ...)                                      \
+    do {                                                           \
+        if (!(condition) && ++failures <= 20) {                    \
+            printf("%s:%d: %s: ", __FILE__, __LINE__, #condition); \
+            printf(__VA_ARGS__);                                   \
+            printf("\n");                                          \
+        }                                                          \
+    } while (0)
+
+/* splitmix64 (Steele, Lea, Flood 2014) */
+static uint64_t state = 1;
+static uint64_t random_bits(void)
+{
+    uint64_t z = state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+static double random_unit(void)
+{
+    return (double)(random_bits() >> 11) * 0x1p-52 - 1;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Buffers whose last byte is the last one before a page that may not be touched
+ */
+#define ROOM (1u << 16)
+
+static unsigned char *guarded[8];
+
+static void make_guarded(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < 8; i++) {
+        unsigned char *p =
+            mmap(NULL, ROOM + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED || mprotect(p + page, ROOM, PROT_READ | PROT_WRITE) != 0) {
+            perror("mmap");
+            exit(2);
+        }
+        guarded[i] = p + page + ROOM;
+    }
+}
+
+/* `bytes` bytes that end `before` bytes before the forbidden page. */
+static unsigned char *place(int buffer, size_t bytes, size_t before)
+{
+    return guarded[buffer] - bytes - before;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Reference values
+ */
+static double decode(emb_dtype dtype, const unsigned char *p)
+{
+    if (dtype == EMB_F32) {
+        float x;
+        memcpy(&x, p, 4);
+        return (double)x;
+    }
+    unsigned code = p[0] | (unsigned)p[1] << 8;
+    int m = dtype == EMB_F16 ? 10 : 7, bias = dtype == EMB_F16 ? 15 : 127;
+    int field = (int)((code & 0x7FFF) >> m), top = dtype == EMB_F16 ? 31 : 255;
+    unsigned mantissa = code & ((1u << m) - 1);
+    double sign = code & 0x8000 ? -1 : 1;
+    if (field == top)
+        return mantissa ? (double)NAN : sign * (double)INFINITY;
+    if (field == 0)
+        return sign * ldexp(mantissa, 1 - bias - m);
+    return sign * ldexp(mantissa + ldexp(1, m), field - bias - m);
+}
+
+/* Writes about x as an element: rounding does not matter, what is stored is read back by decode. */
+static void encode(emb_dtype dtype, double x, unsigned char *p)
+{
+    float y = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &y, 4);
+    if (dtype == EMB_F32) {
+        memcpy(p, &bits, 4);
+        return;
+    }
+    uint16_t code = (uint16_t)(bits >> 16);
+    if (dtype == EMB_F16) {
+        int e;
+        double fraction = frexp(fabs(x), &e); /* within [0.5, 1) */
+        code = (uint16_t)((x < 0) << 15);
+        if (x != 0 && e > -14)
+            code = (uint16_t)(code | (unsigned)(e + 14) << 10 | (unsigned)(fraction * 2048 - 1024));
+    }
+    memcpy(p, &code, 2);
+}
+
+typedef void dot_fn(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
+                    float *norm2);
+
+static dot_fn *dot_of(const struct embi_kern *k, emb_dtype dtype)
+{
+    return dtype == EMB_F32 ? k->dot_f32 : dtype == EMB_F16 ? k->dot_f16 : k->dot_bf16;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Dot products
+ */
+static void check_row(const struct embi_kern *k, emb_dtype dtype, const unsigned char *row,
+                      uint32_t d, const unsigned char *q, float dot, const float *norm2)
+{
+    size_t size = dtype == EMB_F32 ? 4 : 2;
+    long double exact = 0, xx = 0, qq = 0;
+    for (uint32_t i = 0; i < d; i++) {
+        long double x = decode(dtype, row + i * size), y = decode(EMB_F32, q + i * 4);
+        exact += x * y;
+        xx += x * x;
+        qq += y * y;
+    }
+    long double bound = embi_dot_bound(d);
+    CHECK(fabsl((long double)dot - exact) <= bound * sqrtl(xx * qq),
+          "%s dtype %d d %u: %g, not %Lg", k->name, dtype, d, (double)dot, exact);
+    if (norm2)
+        CHECK(fabsl((long double)*norm2 - xx) <= bound * xx, "%s dtype %d d %u: norm %g, not %Lg",
+              k->name, dtype, d, (double)*norm2, xx);
+}
+
+/* n rows, the last of which ends at the forbidden page; others lie at odd distances before it. */
+static void check_dots(const struct embi_kern *k, emb_dtype dtype, uint32_t d, size_t n,
+                       size_t before)
+{
+    size_t size = dtype == EMB_F32 ? 4 : 2, bytes = d * size;
+    const void *rows[8];
+    unsigned char *q = place(6, d * 4, before);
+    float dot[8], norm2[8], again[8];
+    for (uint32_t i = 0; i < d; i++)
+        encode(EMB_F32, random_unit(), q + i * 4);
+    for (size_t r = 0; r < n; r++) {
+        unsigned char *row = place((int)(r % 6), bytes, r + 1 == n ? before : r);
+        for (uint32_t i = 0; i < d; i++)
+            encode(dtype, random_unit() * 8, row + i * size);
+        rows[r] = row;
+    }
+    dot_of(k, dtype)(rows, n, d, (const float *)(void *)q, dot, norm2);
+    dot_of(k, dtype)(rows, n, d, (const float *)(void *)q, again, NULL);
+    for (size_t r = 0; r < n; r++) {
+        check_row(k, dtype, rows[r], d, q, dot[r], &norm2[r]);
+        check_row(k, dtype, rows[r], d, q, again[r], NULL);
+    }
+}
+
+/* One element that is not finite makes the products so, wherever it stands; subnormals and a zero
+ * row do no harm. */
+static void check_odd_values(const struct embi_kern *k, emb_dtype dtype, uint32_t d)
+{
+    size_t size = dtype == EMB_F32 ? 4 : 2;
+    unsigned char *row = place(0, d * size, 0), *q = place(1, d * 4, 0);
+    const void *rows[4] = {row, row, row, row};
+    float dot[4], norm2[4];
+    uint32_t bad32[3] = {0x7FC00000u, 0x7F800000u, 0xFF800000u};
+    uint16_t bad16[3] = {0x7E00, 0x7C00, 0xFC00};
+    for (uint32_t i = 0; i < d; i++)
+        encode(EMB_F32, 0.5, q + i * 4);
+    for (uint32_t at = 0; at < d; at++)
+        for (int kind = 0; kind < 3; kind++) {
+            for (uint32_t i = 0; i < d; i++)
+                encode(dtype, 1, row + i * size);
+            uint16_t top = (uint16_t)(bad32[kind] >> 16);
+            memcpy(row + at * size,
+                   dtype == EMB_F32   ? (void *)&bad32[kind]
+                   : dtype == EMB_F16 ? (void *)&bad16[kind]
+                                      : (void *)&top,
+                   size);
+            dot_of(k, dtype)(rows, 4, d, (const float *)(void *)q, dot, norm2);
+            CHECK(!isfinite(dot[0]) && !isfinite(norm2[0]), "%s dtype %d d %u at %u", k->name,
+                  dtype, d, at);
+            dot_of(k, dtype)(rows, 4, d, (const float *)(void *)q, dot, NULL);
+            for (int r = 0; r < 4; r++)
+                CHECK(!isfinite(dot[r]), "%s dtype %d d %u at %u row %d", k->name, dtype, d, at, r);
+        }
+    memset(row, 0, d * size);
+    dot_of(k, dtype)(rows, 4, d, (const float *)(void *)q, dot, norm2);
+    CHECK(dot[3] == 0 && norm2[3] == 0, "%s dtype %d: zero row", k->name, dtype);
+    row[0] = 1; /* the smallest subnormal of each type */
+    float scale = 0x1p100f;
+    memcpy(q, &scale, 4);
+    dot_of(k, dtype)(rows, 4, d, (const float *)(void *)q, dot, norm2);
+    double want = ldexp(1, dtype == EMB_F32 ? -149 : dtype == EMB_F16 ? -24 : -133) * 0x1p100;
+    CHECK((double)dot[0] == want, "%s dtype %d: subnormal gives %g, not %g", k->name, dtype,
+          (double)dot[0], want);
+}
+
+static void test_dots(const struct embi_kern *k)
+{
+    static const emb_dtype types[3] = {EMB_F32, EMB_F16, EMB_BF16};
+    static const uint32_t big[] = {128, 255, 300, 301, 768, 1000, 4096, 4099};
+    for (int t = 0; t < 3; t++) {
+        for (uint32_t d = 1; d <= 3 * 32 + 1; d++)
+            for (size_t n = 0; n <= 6; n++)
+                check_dots(k, types[t], d, n, d % 5);
+        for (size_t i = 0; i < sizeof big / sizeof *big; i++)
+            for (size_t before = 0; before < 8; before++)
+                check_dots(k, types[t], big[i], 5, before);
+        for (uint32_t d = 1; d <= 41; d++)
+            check_odd_values(k, types[t], d);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Conversions
+ */
+static bool same_float(uint32_t bits, double want)
+{
+    float x;
+    memcpy(&x, &bits, 4);
+    return isnan(want) ? isnan(x) : (double)x == want && !signbit(x) == !signbit(want);
+}
+
+static void test_widening(const struct embi_kern *k)
+{
+    static uint16_t codes[65536];
+    static uint32_t wide[65536], scalar[65536];
+    for (unsigned i = 0; i < 65536; i++)
+        codes[i] = (uint16_t)i;
+    for (int t = 0; t < 2; t++) {
+        emb_dtype dtype = t ? EMB_BF16 : EMB_F16;
+        (t ? k->f32_from_bf16 : k->f32_from_f16)((float *)(void *)wide, codes, 65536);
+        (t ? embi_kern_scalar.f32_from_bf16
+           : embi_kern_scalar.f32_from_f16)((float *)(void *)scalar, codes, 65536);
+        for (unsigned i = 0; i < 65536; i++) {
+            unsigned char p[2] = {(unsigned char)i, (unsigned char)(i >> 8)};
+            CHECK(same_float(wide[i], decode(dtype, p)), "%s dtype %d code %04x gives %08x",
+                  k->name, dtype, i, wide[i]);
+            CHECK(wide[i] == scalar[i], "%s dtype %d code %04x: %08x, scalar %08x", k->name, dtype,
+                  i, wide[i], scalar[i]);
+            CHECK(wide[i] >> 31 == i >> 15, "%s dtype %d code %04x: sign", k->name, dtype, i);
+        }
+    }
+}
+
+/* Is `code` the nearest of the type to x, the even one of two? Neighbours are looked at as doubles.
+ */
+static bool nearest(emb_dtype dtype, uint16_t code, float x)
+{
+    unsigned infinity = dtype == EMB_F16 ? 0x7C00 : 0x7F80, magnitude = code & 0x7FFFu;
+    if (isnan(x))
+        return magnitude > infinity && code >> 15 == (unsigned)!!signbit(x);
+    if (magnitude > infinity || code >> 15 != (unsigned)!!signbit(x))
+        return false;
+    double size = fabs((double)x), value[3];
+    for (int i = 0; i < 3; i++) { /* infinity stands for the next power of two here */
+        unsigned c = magnitude + (unsigned)i - 1;
+        unsigned char p[2] = {(unsigned char)c, (unsigned char)(c >> 8)};
+        value[i] = c > 0x7FFF || c > infinity ? DBL_MAX
+                   : c == infinity            ? ldexp(1, dtype == EMB_F16 ? 16 : 128)
+                                              : decode(dtype, p);
+    }
+    if (magnitude == infinity && size >= value[1])
+        return true;
+    double below = magnitude == 0 ? -value[2] : value[0];
+    double low = (below + value[1]) / 2,
+           high = magnitude == infinity ? DBL_MAX : (value[1] + value[2]) / 2;
+    return size >= low && size <= high && ((size != low && size != high) || (code & 1) == 0);
+}
+
+static void check_narrow(const struct embi_kern *k, const float *x, size_t n)
+{
+    uint16_t code[64], scalar[64];
+    for (int t = 0; t < 2; t++) {
+        emb_dtype dtype = t ? EMB_BF16 : EMB_F16;
+        (t ? k->bf16_from_f32 : k->f16_from_f32)(code, x, n);
+        (t ? embi_kern_scalar.bf16_from_f32 : embi_kern_scalar.f16_from_f32)(scalar, x, n);
+        for (size_t i = 0; i < n; i++) {
+            CHECK(nearest(dtype, code[i], x[i]), "%s dtype %d: %a gives %04x", k->name, dtype,
+                  (double)x[i], code[i]);
+            CHECK(code[i] == scalar[i], "%s dtype %d: %a gives %04x, scalar %04x", k->name, dtype,
+                  (double)x[i], code[i], scalar[i]);
+        }
+    }
+}
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, 4);
+    return x;
+}
+
+static void test_narrowing(const struct embi_kern *k)
+{
+    float x[64];
+    for (int round = 0; round < 20000; round++) {
+        for (int i = 0; i < 64; i++) {
+            uint32_t bits = (uint32_t)random_bits();
+            if (round % 4 == 1) /* exponents where f16 lives */
+                bits = (bits & 0x807FFFFFu) | (uint32_t)(100 + random_bits() % 46) << 23;
+            if (round % 4 == 2) /* at and around ties of f16 */
+                bits = (bits & 0xFFFFE000u) + 0x1000u + (uint32_t)(random_bits() % 3) - 1u;
+            if (round % 4 == 3) /* and of bf16 */
+                bits = (bits & 0xFFFF0000u) + 0x8000u + (uint32_t)(random_bits() % 3) - 1u;
+            x[i] = float_of(bits);
+        }
+        check_narrow(k, x, 64);
+    }
+    const float edges[] = {0,
+                           -0.0f,
+                           65504,
+                           65519.996f,
+                           65520,
+                           65536,
+                           FLT_MAX,
+                           -FLT_MAX,
+                           INFINITY,
+                           -INFINITY,
+                           NAN,
+                           float_of(0x7F800001u),
+                           float_of(0xFF800001u),
+                           float_of(0xFFFFFFFFu),
+                           0x1p-24f,
+                           0x1p-25f,
+                           float_of(0x33000001u),
+                           0x1.8p-24f,
+                           1e-40f,
+                           float_of(1),
+                           0x1p-14f,
+                           1.00048828125f};
+    check_narrow(k, edges, sizeof edges / sizeof *edges);
+}
+
+/* Every length and alignment; nothing beyond the ends is read or written. */
+static void test_conversion_edges(const struct embi_kern *k)
+{
+    for (size_t n = 0; n <= 3 * 16 + 1; n++)
+        for (size_t before = 0; before < 4; before++) {
+            unsigned char *narrow = place(0, n * 2, before), *wide = place(1, n * 4, before);
+            unsigned char *back = place(2, n * 2, before);
+            for (size_t i = 0; i < n; i++)
+                encode(EMB_F16, random_unit(), narrow + i * 2);
+            memset(back - 16, 0xA5, 16);
+            memset(wide - 16, 0xA5, 16);
+            k->f32_from_f16((float *)(void *)wide, narrow, n);
+            k->f16_from_f32(back, (const float *)(void *)wide, n);
+            CHECK(memcmp(narrow, back, n * 2) == 0, "%s: f16 there and back, n %zu", k->name, n);
+            k->f32_from_bf16((float *)(void *)wide, narrow, n);
+            k->bf16_from_f32(back, (const float *)(void *)wide, n);
+            CHECK(memcmp(narrow, back, n * 2) == 0, "%s: bf16 there and back, n %zu", k->name, n);
+            for (int i = 1; i <= 16; i++)
+                CHECK(back[-i] == 0xA5 && wide[-i] == 0xA5, "%s: wrote before the start, n %zu",
+                      k->name, n);
+        }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Sums of rows
+ */
+static double join(const double lane[8])
+{
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
+           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+static bool same_double(double a, double b)
+{
+    return isnan(a) ? isnan(b) : memcmp(&a, &b, sizeof a) == 0;
+}
+
+static void check_sums(const struct embi_kern *k, const unsigned char *row, uint32_t d)
+{
+    double sums[8] = {0}, squares[8] = {0}, sum, norm2, low = (double)INFINITY,
+           high = -(double)INFINITY;
+    float min, max;
+    for (uint32_t i = 0; i < d; i++) {
+        double x = decode(EMB_F32, row + i * 4);
+        sums[i % 8] += x;
+        double square = x * x;
+        squares[i % 8] += square;
+        low = fmin(low, x);
+        high = fmax(high, x);
+    }
+    k->row_sums((const float *)(const void *)row, d, &sum, &norm2, &min, &max);
+    CHECK(same_double(sum, join(sums)), "%s d %u: sum %a, not %a", k->name, d, sum, join(sums));
+    CHECK(same_double(norm2, join(squares)), "%s d %u: norm2 %a, not %a", k->name, d, norm2,
+          join(squares));
+    CHECK((double)min == low && (double)max == high, "%s d %u: %g..%g, not %g..%g", k->name, d,
+          (double)min, (double)max, low, high);
+    CHECK((min != 0 || !signbit(min)) && (max != 0 || !signbit(max)), "%s d %u: -0", k->name, d);
+}
+
+static void test_row_sums(const struct embi_kern *k)
+{
+    static const double odd[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 0x1p-149, 3e38};
+    for (uint32_t d = 0; d <= 70; d++)
+        for (size_t before = 0; before < 4; before++) {
+            unsigned char *row = place(0, d * 4, before);
+            for (uint32_t i = 0; i < d; i++)
+                encode(EMB_F32, random_unit() * ldexp(1, (int)(random_bits() % 40)), row + i * 4);
+            check_sums(k, row, d);
+            for (size_t j = 0; d > 0 && j < sizeof odd / sizeof *odd; j++) {
+                encode(EMB_F32, odd[j], row + random_bits() % d * 4);
+                check_sums(k, row, d);
+            }
+            for (uint32_t i = 0; i < d; i++)
+                encode(EMB_F32, random_bits() & 1 ? -0.0 : 0.0, row + i * 4);
+            check_sums(k, row, d);
+            for (uint32_t i = 0; i < d; i++)
+                encode(EMB_F32, (double)NAN, row + i * 4);
+            check_sums(k, row, d);
+        }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What all sets share
+ */
+static void test_dot_f64(void)
+{
+    double a[67], b[67];
+    for (uint32_t d = 0; d <= 67; d++) {
+        double lane[8] = {0};
+        for (uint32_t i = 0; i < d; i++) {
+            a[i] = random_unit();
+            b[i] = random_unit();
+            double product = a[i] * b[i];
+            lane[i % 8] += product;
+        }
+        double got = embi_dot_f64(a, b, d), want = join(lane);
+        CHECK(same_double(got, want), "d %u: %a, not %a", d, got, want);
+    }
+}
+
+static void test_bound(void)
+{
+    for (uint32_t d = 1; d != 0 && d < 1u << 30; d = d * 3 + 1) {
+        double u = 0x1p-24, m = ceil(d / 8.0) + 8; /* what num/kern.h asks for at least */
+        CHECK(embi_dot_bound(d) >= m * u / (1 - m * u) || m * u >= 0.5, "d %u: %g", d,
+              embi_dot_bound(d));
+        CHECK(embi_dot_bound(d) <= embi_dot_bound(d * 2), "d %u", d);
+    }
+    CHECK(embi_dot_bound(300) < 1e-5 && embi_dot_bound(4096) < 1e-4, "loose");
+    CHECK(embi_dot_bound(UINT32_MAX) >= exp(UINT32_MAX / 8.0 * 0x1p-24), "largest d");
+}
+
+int main(void)
+{
+    make_guarded();
+    const struct embi_kern *sets[2] = {&embi_kern_scalar,
+                                       embi_kern_choose(embi_cpu_features(NULL))};
+    CHECK(embi_kern_choose(0) == &embi_kern_scalar, "no features");
+    CHECK(embi_kern_choose(embi_cpu_features("avx512, avx2")) == &embi_kern_scalar,
+          "all turned off");
+    CHECK(embi_cpu_features("avx512,avx,sse2,nonsense") == embi_cpu_features(NULL),
+          "unknown names");
+    int n = sets[1] == sets[0] ? 1 : 2;
+    for (int i = 0; i < n; i++) {
+        test_dots(sets[i]);
+        test_widening(sets[i]);
+        test_narrowing(sets[i]);
+        test_conversion_edges(sets[i]);
+        test_row_sums(sets[i]);
+    }
+    test_dot_f64();
+    test_bound();
+    printf("kern: sets scalar%s%s; %d failures\n", n == 2 ? " " : "", n == 2 ? sets[1]->name : "",
+           failures);
+    return failures ? 1 : 0;
+}
