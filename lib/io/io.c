@@ -1,0 +1,100 @@
+/* io/io.c - see io.h: which scheme a URL means, and the calls that every scheme shares.
+ *
+ * Bounds are checked here once, so that no scheme is asked for bytes outside its content.
+ */
+#include "io/io.h"
+
+#include "io/schemes.h"
+#include "util/err.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Length of SCHEME in "SCHEME://...", RFC 3986 section 3.1; 0 where the URL does not begin so. */
+static size_t scheme_length(const char *url)
+{
+    size_t n = strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
+    bool letter = (url[0] >= 'a' && url[0] <= 'z') || (url[0] >= 'A' && url[0] <= 'Z');
+    return letter && strncmp(url + n, "://", 3) == 0 ? n : 0;
+}
+
+emb_status embi_io_open(const struct embi_env *env, const char *url, unsigned mode,
+                        struct embi_io **io, emb_err *err)
+{
+    *io = NULL;
+    if (strcmp(url, "-") == 0)
+        return embi_scheme_stdio.open(env, url, mode, io, err);
+    size_t n = scheme_length(url);
+    if (n > 0) {
+        char name[EMBI_SHOW_MAX];
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s:// is not a kind of address this build %s",
+                         embi_show(name, (emb_str){url, n}),
+                         mode & EMBI_IO_WRITE ? "writes" : "reads");
+    }
+    return embi_scheme_file.open(env, url, mode, io, err);
+}
+
+emb_status embi_io_pread(struct embi_io *io, void *dst, size_t n, uint64_t off, emb_err *err)
+{
+    if (!embi_inside(off, n, io->size))
+        return embi_fail(err, EMB_BAD_DATA, off <= INT64_MAX ? (int64_t)off : -1,
+                         "expected %zu bytes at %" PRIu64 ", the file ends at %" PRIu64, n, off,
+                         io->size);
+    return n > 0 ? io->scheme->pread(io, dst, n, off, err) : EMB_OK;
+}
+
+/* Reads the content into io->whole. */
+static emb_status read_whole(struct embi_io *io, emb_err *err)
+{
+    void *whole = malloc(embi_max(io->size, 1));
+    if (!whole)
+        return embi_fail_memory(err, io->size, "the file's content");
+    emb_status status = embi_io_pread(io, whole, io->size, 0, err);
+    if (status != EMB_OK) {
+        free(whole);
+        return status;
+    }
+    io->whole = whole;
+    return EMB_OK;
+}
+
+emb_status embi_io_map(struct embi_io *io, const void **data, emb_err *err)
+{
+    if (io->caps & EMBI_IO_CAN_MAP)
+        return io->scheme->map(io, data, err);
+    if (!io->whole) {
+        emb_status status = read_whole(io, err);
+        if (status != EMB_OK)
+            return status;
+    }
+    *data = io->whole;
+    return EMB_OK;
+}
+
+emb_status embi_io_flush(struct embi_io *io, emb_err *err)
+{
+    return io->scheme->flush ? io->scheme->flush(io, err) : EMB_OK;
+}
+
+void embi_io_close(struct embi_io *io)
+{
+    if (!io)
+        return;
+    free(io->whole);
+    io->scheme->close(io);
+}
+
+emb_status embi_io_append(struct embi_io *io, const void *data, size_t n, emb_err *err)
+{
+    return io->scheme->append(io, data, n, err);
+}
+
+emb_status embi_io_patch(struct embi_io *io, const void *data, size_t n, uint64_t off, emb_err *err)
+{
+    return io->scheme->patch(io, data, n, off, err);
+}
+
+emb_status embi_io_commit(struct embi_io *io, emb_err *err)
+{
+    return io->scheme->commit(io, err);
+}

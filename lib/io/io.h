@@ -1,0 +1,88 @@
+/* io.h - where bytes live. A scheme is a const struct; an embi_io is one open file of a scheme.
+ *
+ * Reads are positional, so they are thread-safe and can be repeated. Nothing here knows what the
+ * bytes mean. Errors do not name the path: the caller adds it.
+ */
+#ifndef EMBI_IO_IO_H
+#define EMBI_IO_IO_H
+
+#include "util/env.h"
+
+/* How to open; FORCE, SYNC and NO_SYNC go with WRITE (emb_write_opts). */
+enum {
+    EMBI_IO_READ = 1,
+    EMBI_IO_WRITE = 2,
+    EMBI_IO_FORCE = 4,
+    EMBI_IO_SYNC = 8,
+    EMBI_IO_NO_SYNC = 16
+};
+
+/* What an open io can do, in embi_io.caps. */
+enum {
+    EMBI_IO_CAN_MAP = 1,  /* map works */
+    EMBI_IO_CAN_PATCH = 2 /* patch works: the target is a regular file that has not got its name */
+};
+
+struct embi_io;
+
+struct embi_scheme {
+    const char *name;
+
+    emb_status (*open)(const struct embi_env *env, const char *url, unsigned mode,
+                       struct embi_io **io, emb_err *err);
+
+    /* Reading. All n bytes at off, or an error; never a short read. */
+    emb_status (*pread)(struct embi_io *io, void *dst, size_t n, uint64_t off, emb_err *err);
+    /* The whole content in memory, valid until close. Optional. */
+    emb_status (*map)(struct embi_io *io, const void **data, emb_err *err);
+
+    /* Writing. append adds at the end; patch overwrites bytes that were appended (optional). commit
+     * gives the file its name and reports every failure up to and including close; closing without
+     * commit undoes. */
+    emb_status (*append)(struct embi_io *io, const void *data, size_t n, emb_err *err);
+    emb_status (*patch)(struct embi_io *io, const void *data, size_t n, uint64_t off, emb_err *err);
+    emb_status (*commit)(struct embi_io *io, emb_err *err);
+    /* Hands on what append has gathered. Optional. */
+    emb_status (*flush)(struct embi_io *io, emb_err *err);
+
+    void (*close)(struct embi_io *io);
+};
+
+/* The part of an open file that every scheme has; schemes put it first in a struct of their own. */
+struct embi_io {
+    const struct embi_scheme *scheme;
+    const struct embi_env *env;
+    unsigned caps;
+    uint64_t size; /* reading: bytes of the content; writing: bytes appended so far */
+    void *whole;   /* embi_io_map's copy of what cannot be mapped; embi_io_close frees it */
+};
+
+/* Opens by what the URL begins with: "-" is standard input or output, SCHEME:// one of the list,
+ * anything else a path. */
+emb_status embi_io_open(const struct embi_env *env, const char *url, unsigned mode,
+                        struct embi_io **io, emb_err *err);
+
+/* n bytes of memory as a file to read; borrowed until close. For tests, and for what was read from
+ * a pipe (then `owned` is freed at close; where this call fails it stays the caller's). */
+emb_status embi_io_memory(const struct embi_env *env, const void *data, size_t n, void *owned,
+                          struct embi_io **io, emb_err *err);
+
+/* Thin calls through the vtable, with the bounds checked: reading past the end is EMB_BAD_DATA
+ * "expected N bytes at OFF, the file ends at SIZE". */
+emb_status embi_io_pread(struct embi_io *io, void *dst, size_t n, uint64_t off, emb_err *err);
+
+/* The content in memory: mapped if the scheme can, else read whole. Never NULL, even for no bytes.
+ */
+emb_status embi_io_map(struct embi_io *io, const void **data, emb_err *err);
+
+/* Writing. flush hands on what was appended and is still gathered here, for a reader at the other
+ * end of a pipe. */
+emb_status embi_io_append(struct embi_io *io, const void *data, size_t n, emb_err *err);
+emb_status embi_io_patch(struct embi_io *io, const void *data, size_t n, uint64_t off,
+                         emb_err *err);
+emb_status embi_io_commit(struct embi_io *io, emb_err *err);
+emb_status embi_io_flush(struct embi_io *io, emb_err *err);
+
+void embi_io_close(struct embi_io *io); /* NULL allowed */
+
+#endif
