@@ -1,0 +1,270 @@
+/* fmt.c - the list of formats, and what is the same for all: choosing one by name, extension or
+ * bytes, opening and closing a reader, and turning a tensor into the layout of a table.
+ *
+ * Formats bid for a file (their probe); the highest bid wins. A new format is one file and one line
+ * in the list. Nothing here knows what is inside a file.
+ */
+#include "fmt/foreign.h"
+#include "fmt/shape.h"
+
+#include "util/err.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+const struct embi_format *const embi_formats[] = {
+    &embi_format_npy,  &embi_format_npz,           &embi_format_safetensors, &embi_format_word2vec,
+    &embi_format_text, &embi_format_word2vec_text, &embi_format_raw,         NULL,
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * Choosing
+ */
+
+enum { EXT_MAX = 16 };
+
+/* The extension of the last part of path, with its dot, in lower case; "" if there is none. The
+ * copy does not depend on the locale. */
+static const char *extension(char out[EXT_MAX], const char *path)
+{
+    const char *dot = NULL;
+    for (const char *p = path; p && *p; p++)
+        dot = *p == '.' ? p : *p == '/' ? NULL : dot;
+    out[0] = '\0';
+    if (!dot || strlen(dot) >= EXT_MAX)
+        return out;
+    size_t n = 0;
+    for (; dot[n]; n++)
+        out[n] = (char)(dot[n] >= 'A' && dot[n] <= 'Z' ? dot[n] + 32 : dot[n]);
+    out[n] = '\0';
+    return out;
+}
+
+static bool has_ext(const struct embi_format *format, const char *ext)
+{
+    size_t n = strlen(ext);
+    for (const char *p = format->exts ? strstr(format->exts, ext) : NULL; p; p = strstr(p + 1, ext))
+        if (p > format->exts && p[-1] == ' ' && (p[n] == ' ' || p[n] == '\0'))
+            return true;
+    return false;
+}
+
+const struct embi_format *embi_format_by_name(const char *name)
+{
+    for (const struct embi_format *const *f = embi_formats; name && *f; f++)
+        if (strcmp((*f)->name, name) == 0)
+            return *f;
+    return NULL;
+}
+
+const struct embi_format *embi_format_by_ext(const char *path)
+{
+    char ext[EXT_MAX];
+    if (!*extension(ext, path))
+        return NULL;
+    for (const struct embi_format *const *f = embi_formats; *f; f++)
+        if (((*f)->caps & EMBI_FMT_WRITE) && has_ext(*f, ext))
+            return *f;
+    return NULL;
+}
+
+static const struct embi_format *highest_bid(const unsigned char *head, size_t n, uint64_t size,
+                                             const char *ext, int *bid)
+{
+    const struct embi_format *best = NULL;
+    *bid = 0;
+    for (const struct embi_format *const *f = embi_formats; *f; f++) {
+        bool reads = ((*f)->caps & EMBI_FMT_READ) && (*f)->probe;
+        int b = reads ? (*f)->probe(head, n, size, ext) : 0;
+        if (b > *bid) {
+            *bid = b;
+            best = *f;
+        }
+    }
+    return best;
+}
+
+static emb_status fail_unknown(const unsigned char *head, size_t n, emb_err *err)
+{
+    char show[EMBI_SHOW_MAX];
+    emb_str first = {(const char *)head, n < 8 ? n : 8};
+    return embi_fail(err, EMB_UNSUPPORTED, 0,
+                     "not a format embtool knows; it begins with \"%s\" (for rows without a header "
+                     "say --format raw)",
+                     embi_show(show, first));
+}
+
+emb_status embi_format_probe(struct embi_io *io, const char *path,
+                             const struct embi_format **format, emb_err *err)
+{
+    unsigned char head[EMBI_PROBE_BYTES];
+    char ext[EXT_MAX];
+    int bid, foreign_bid;
+    size_t n = (size_t)embi_min(io->size, sizeof head);
+    *format = NULL;
+    if (n == 0)
+        return embi_fail(err, EMB_BAD_DATA, 0, "the file is empty");
+    emb_status status = embi_io_pread(io, head, n, 0, err);
+    if (status != EMB_OK)
+        return status;
+    extension(ext, path);
+    const struct embi_format *best = highest_bid(head, n, io->size, ext, &bid);
+    const struct embi_foreign *foreign = embi_foreign_find(head, n, ext, &foreign_bid);
+    if (foreign_bid > bid)
+        return embi_foreign_fail(foreign, head, n, err);
+    if (!best)
+        return fail_unknown(head, n, err);
+    *format = best;
+    return EMB_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Readers
+ */
+
+void embi_reader_close(struct embi_reader *r)
+{
+    if (!r)
+        return;
+    if (r->state && r->format->free)
+        r->format->free(r->state);
+    free(r->tensors);
+    free(r->row_offsets);
+    free(r->tokens);
+    embi_buf_free(&r->names);
+    embi_buf_free(&r->metadata);
+    embi_io_close(r->io);
+    free(r);
+}
+
+/* Chooses the format where none was given, and lets it read its header. */
+static emb_status read_header(struct embi_reader *r, emb_err *err)
+{
+    if (!r->format) {
+        emb_status status = embi_format_probe(r->io, r->path, &r->format, err);
+        if (!r->format)
+            return status;
+    }
+    if (!(r->format->caps & EMBI_FMT_READ))
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s: written, but not read by this version",
+                         r->format->name);
+    return r->format->open(r, err);
+}
+
+emb_status embi_reader_open(const struct embi_env *env, struct embi_io *io, const char *path,
+                            const struct embi_format *format, const struct embi_read_opts *opts,
+                            struct embi_reader **reader, emb_err *err)
+{
+    *reader = NULL;
+    struct embi_reader *r = calloc(1, sizeof *r);
+    if (!r) {
+        embi_io_close(io);
+        return embi_fail_memory(err, sizeof *r, "a reader");
+    }
+    r->env = env;
+    r->io = io;
+    r->format = format;
+    r->path = path;
+    if (opts)
+        r->opts = *opts;
+    emb_status status = read_header(r, err);
+    if (status == EMB_OK)
+        *reader = r;
+    else
+        embi_reader_close(r);
+    return status;
+}
+
+/* The names lie one after another in r->names, in the order of the tensors; when the buffer moves,
+ * all of them do. It moves seldom, as it grows by doubling. */
+static void place_names(struct embi_reader *r)
+{
+    const char *p = r->names.s;
+    for (size_t i = 0; i < r->n_tensors; i++) {
+        if (!r->tensors[i].name.s)
+            continue;
+        r->tensors[i].name.s = p;
+        p += r->tensors[i].name.n;
+    }
+}
+
+/* Room for one more tensor. The capacity is the power of two at or above n_tensors. */
+static emb_status more_tensors(struct embi_reader *r, emb_err *err)
+{
+    size_t n = r->n_tensors;
+    if (n & (n - 1))
+        return EMB_OK;
+    uint64_t bytes;
+    bool fits = embi_mul(n ? 2 * (uint64_t)n : 1, sizeof *r->tensors, &bytes);
+    struct embi_tensor *tensors = fits ? realloc(r->tensors, (size_t)bytes) : NULL;
+    if (!tensors)
+        return embi_fail_memory(err, bytes, "the list of tensors");
+    r->tensors = tensors;
+    return EMB_OK;
+}
+
+emb_status embi_reader_add(struct embi_reader *r, emb_str name, const struct embi_tensor *tensor,
+                           emb_err *err)
+{
+    emb_status status = more_tensors(r, err);
+    if (status != EMB_OK)
+        return status;
+    size_t capacity = r->names.cap, at = r->names.n;
+    if (name.s) {
+        char *room = embi_buf_room(&r->names, name.n + 1);
+        if (!room)
+            return embi_fail_memory(err, name.n + 1, "a tensor's name");
+        memcpy(room, name.s, name.n);
+        r->names.n += name.n;
+    }
+    if (r->names.cap != capacity)
+        place_names(r);
+    struct embi_tensor *t = &r->tensors[r->n_tensors++];
+    *t = *tensor;
+    t->name = name.s ? (emb_str){r->names.s + at, name.n} : (emb_str){NULL, 0};
+    return EMB_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Layout
+ */
+
+static emb_status check_table(const struct embi_tensor *t, emb_err *err)
+{
+    char shape[EMBI_SHAPE_MAX], name[EMBI_TENSOR_MAX];
+    embi_tensor_show(name, t->name);
+    embi_shape_show(shape, t->shape, t->ndim);
+    if (t->ndim != 2)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%sshape %s is not a table [V, d]", name, shape);
+    if (t->shape[1] == 0)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%sshape %s is not a table [V, d]: d is 0", name,
+                         shape);
+    if (t->shape[1] > UINT32_MAX)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%sshape %s: d is above %" PRIu32, name, shape,
+                         UINT32_MAX);
+    if (t->dtype == EMB_DTYPE_NONE)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%selements of type %s can be listed only", name,
+                         t->type_name);
+    return EMB_OK;
+}
+
+emb_status embi_reader_layout(const struct embi_reader *r, size_t i, struct embi_layout *layout,
+                              emb_err *err)
+{
+    if (i >= r->n_tensors)
+        return embi_fail(err, EMB_BUG, -1, "tensor %zu of %zu", i, r->n_tensors);
+    const struct embi_tensor *t = &r->tensors[i];
+    emb_status status = check_table(t, err);
+    if (status != EMB_OK)
+        return status;
+    uint64_t element = emb_dtype_bytes(t->dtype), rows = t->shape[0], dims = t->shape[1];
+    *layout = (struct embi_layout){.dtype = t->dtype,
+                                   .rows = rows,
+                                   .dims = (uint32_t)dims,
+                                   .offset = t->offset,
+                                   .swap = t->swap};
+    /* rows * dims * element is at most the size of the file: formats check that in open */
+    layout->row_stride = t->fortran ? element : dims * element;
+    layout->col_stride = t->fortran ? rows * element : element;
+    return EMB_OK;
+}

@@ -1,0 +1,173 @@
+/* fmt.h - what bytes mean. A format is a const struct in a file of its own and one line in fmt.c.
+ *
+ * Reading: `open` looks at the header and lists the tensors that the file holds. Most formats need
+ * no more: shared code turns one of the tensors into a layout and does all reading (table/).
+ * Formats whose rows can only be found by walking over the file (word2vec, text) have `walk`,
+ * called when a row is first needed. Writing: `begin`, `put` for each block, `end`, on an open io.
+ *
+ * Formats do not know tables, threads or paths.
+ */
+#ifndef EMBI_FMT_FMT_H
+#define EMBI_FMT_FMT_H
+
+#include "io/io.h"
+#include "util/buf.h"
+
+struct embi_format;
+
+#define EMBI_MAX_DIMS 8
+
+/* One tensor of a file. */
+struct embi_tensor {
+    emb_str name;       /* s NULL in formats without names */
+    emb_dtype dtype;    /* EMB_DTYPE_NONE: a type we list but do not compute with */
+    char type_name[24]; /* as the file spells it */
+    int ndim;
+    uint64_t shape[EMBI_MAX_DIMS];
+    uint64_t offset; /* of element 0 in the file */
+    uint64_t bytes;
+    bool fortran; /* first axis fastest */
+    bool swap;    /* big-endian elements */
+};
+
+/* Where the elements of a table [rows, dims] lie: element (r, c) at
+ *     (row_offsets ? row_offsets[r] : offset + r * row_stride) + c * col_stride
+ * from the start of the file. */
+struct embi_layout {
+    emb_dtype dtype;
+    uint64_t rows;
+    uint32_t dims;
+    uint64_t offset, row_stride, col_stride;
+    bool swap;
+    const uint64_t *row_offsets; /* [rows], owned by the reader, or NULL */
+};
+
+/* What the user said about the file (emb_open_opts). */
+struct embi_read_opts {
+    emb_dtype input_dtype;
+    uint64_t raw_rows;
+    uint32_t raw_dims;
+    uint64_t raw_offset;
+    uint64_t limit_rows; /* walk may stop after that many rows; 0: no limit */
+    bool strict;
+};
+
+/* One open file. The shared part is zeroed and filled by embi_reader_open; formats fill the middle.
+ */
+struct embi_reader {
+    const struct embi_env *env;
+    struct embi_io *io; /* owned */
+    const struct embi_format *format;
+    struct embi_read_opts opts;
+    const char *path; /* for warnings; borrowed */
+
+    struct embi_tensor *tensors; /* [n_tensors], malloc'd; names lie in `names` */
+    size_t n_tensors;
+    struct embi_buf names;
+    struct embi_buf metadata; /* format's own metadata as stored (safetensors: the JSON object) */
+
+    /* Only formats with walk: */
+    uint32_t dims;         /* known from open */
+    uint64_t rows;         /* valid after walk */
+    uint64_t *row_offsets; /* [rows], malloc'd: of the row's first element, or of its line */
+    emb_str *tokens;       /* [rows], malloc'd; strings lie in the mapped file. After walk or
+                              tokens */
+    bool walked;
+
+    void *state; /* of the format; freed by its free */
+};
+
+/* What goes into a file: filled by the writer, used by formats. */
+struct embi_sink {
+    const struct embi_env *env;
+    struct embi_io *io;
+    const struct embi_format *format;
+    const emb_array *arrays; /* [n]; shape[0] may be EMB_ROWS_UNKNOWN until `finish`, where the
+                                writer has put the true number into arrays[current] */
+    size_t n, current;
+    uint64_t elements; /* of the current array that were put */
+    bool tokens;
+    struct embi_buf buf; /* scratch for text formats */
+    void *state;
+};
+
+/* caps */
+enum {
+    EMBI_FMT_READ = 1,
+    EMBI_FMT_WRITE = 2,
+    EMBI_FMT_TOKENS = 4, /* holds tokens beside the rows */
+    EMBI_FMT_NAMES = 8,  /* tensors have names; several may be written */
+    EMBI_FMT_STREAM = 16 /* can be written without knowing the row count, even to a pipe */
+};
+
+struct embi_format {
+    const char *name;
+    const char *about; /* for people: "NumPy array" */
+    const char *exts;  /* " .npy ": extensions with blanks around */
+    unsigned caps;
+
+    /* 0: no; 100: magic bytes that nothing else has; ext (".npy", lower case) may tip the scales.
+     * Sees the first min(size, EMBI_PROBE_BYTES) bytes. */
+    int (*probe)(const unsigned char *head, size_t n, uint64_t size, const char *ext);
+
+    /* Reading. */
+    emb_status (*open)(struct embi_reader *r, emb_err *err);
+    /* Finds rows, row_offsets (and tokens, if that costs nothing more). Optional. */
+    emb_status (*walk)(struct embi_reader *r, emb_err *err);
+    /* Fills r->tokens after walk. Optional. */
+    emb_status (*tokens)(struct embi_reader *r, emb_err *err);
+    /* Only formats whose rows are not stored as numbers: n rows from `first` (after walk) into
+     * dst [n, dims] of f32. Thread-safe. err->at = the row. */
+    emb_status (*rows)(const struct embi_reader *r, uint64_t first, uint64_t n, float *dst,
+                       emb_err *err);
+
+    /* Writing. `check` refuses what the format cannot hold, before anything exists. */
+    emb_status (*check)(const struct embi_sink *s, emb_err *err);
+    emb_status (*begin)(struct embi_sink *s, emb_err *err);
+    /* The next n_bytes of the current array: whole rows of its last axis (1-D: elements), native
+     * order. tokens: one a row, only where s->tokens. */
+    emb_status (*put)(struct embi_sink *s, const void *data, uint64_t n_bytes,
+                      const emb_str *tokens, emb_err *err);
+    /* The current array is complete (s->arrays[s->current].shape[0] is final). Optional. */
+    emb_status (*finish)(struct embi_sink *s, emb_err *err);
+    emb_status (*end)(struct embi_sink *s, emb_err *err); /* optional */
+
+    void (*free)(void *state); /* of a reader or a sink; optional */
+};
+
+#define EMBI_PROBE_BYTES 4096
+
+extern const struct embi_format embi_format_safetensors, embi_format_npy, embi_format_npz,
+    embi_format_word2vec, embi_format_word2vec_text, embi_format_text, embi_format_raw;
+
+/* All formats, ended by NULL, cheapest probe first. */
+extern const struct embi_format *const embi_formats[];
+
+const struct embi_format *embi_format_by_name(const char *name);
+/* For writing: by the extension of a path. */
+const struct embi_format *embi_format_by_ext(const char *path);
+
+/* The format of these bytes. Files that are known but not tables (Git LFS pointers, HTML error
+ * pages, pickles, GGUF until it is read ...) are EMB_UNSUPPORTED or EMB_BAD_DATA by name. */
+emb_status embi_format_probe(struct embi_io *io, const char *path,
+                             const struct embi_format **format, emb_err *err);
+
+/* Opens io (taken over, closed on failure too) as `format`, or as what its bytes say if NULL. */
+emb_status embi_reader_open(const struct embi_env *env, struct embi_io *io, const char *path,
+                            const struct embi_format *format, const struct embi_read_opts *opts,
+                            struct embi_reader **reader, emb_err *err);
+void embi_reader_close(struct embi_reader *r);
+
+/* The layout of tensor i, which must be 2-D and of a type we compute with. */
+emb_status embi_reader_layout(const struct embi_reader *r, size_t i, struct embi_layout *layout,
+                              emb_err *err);
+
+/* Appends a tensor entry; the name is copied. For formats' open. */
+emb_status embi_reader_add(struct embi_reader *r, emb_str name, const struct embi_tensor *tensor,
+                           emb_err *err);
+
+/* dtype from a safetensors or numpy-like name is each format's own table; this is the element
+ * count. */
+bool embi_shape_count(const uint64_t *shape, int ndim, uint64_t *count);
+
+#endif

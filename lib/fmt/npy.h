@@ -1,0 +1,45 @@
+/* npy.h - the header of an .npy file: its parser and its writer. Only for npy*.c and npz.c.
+ *
+ * Specification: numpy.lib.format, versions 1.0, 2.0 and 3.0.
+ */
+#ifndef EMBI_FMT_NPY_H
+#define EMBI_FMT_NPY_H
+
+#include "fmt/sink.h"
+
+/* The three values of the header's dict. */
+struct embi_npy_dict {
+    emb_str descr;   /* a string, without quotes; {NULL, 0}: a list or tuple, so structured */
+    size_t descr_at; /* where it stands in the text */
+    bool fortran;
+    int ndim;
+    uint64_t shape[EMBI_MAX_DIMS];
+};
+
+/* Reads the dict literal in text [n]; spans of *dict point into it. long_ints: numbers may end in L
+ * (Python 2). origin: the place of the text in its file, for err->at. */
+emb_status embi_npy_parse(const char *text, size_t n, bool long_ints, uint64_t origin,
+                          struct embi_npy_dict *dict, emb_err *err);
+
+/* The type of t that a descr names: sets dtype, type_name, swap and *bytes of an element.
+ * input_dtype says what opaque bytes are. at: the place of the descr in the file. */
+emb_status embi_npy_type(emb_str descr, emb_dtype input_dtype, int64_t at, struct embi_tensor *t,
+                         uint64_t *bytes, emb_err *err);
+
+/* EMB_UNSUPPORTED where FORMAT has no such type: "npy cannot hold bf16; use --dtype f32". */
+emb_status embi_npy_check_type(const struct embi_sink *s, emb_err *err);
+
+/* "f4" for EMB_F32: the descr without the sign of its byte order. Only types that passed the check.
+ */
+const char *embi_npy_type_name(emb_dtype dtype);
+
+/* Makes out the magic, version and header for `array`, byte for byte as numpy.save writes them.
+ * Their length does not depend on the first axis. */
+emb_status embi_npy_header(const emb_array *array, struct embi_buf *out, emb_err *err);
+
+/* The writing half of the format. */
+emb_status embi_npy_check(const struct embi_sink *s, emb_err *err);
+emb_status embi_npy_begin(struct embi_sink *s, emb_err *err);
+emb_status embi_npy_end(struct embi_sink *s, emb_err *err);
+
+#endif

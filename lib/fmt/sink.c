@@ -1,0 +1,72 @@
+/* sink.c - what the writers of fixed formats share: sizes, rows put as they are, headers put or
+ * replaced, and names that must differ. Nothing here knows a format.
+ */
+#include "fmt/sink.h"
+
+#include "util/err.h"
+#include "util/map.h"
+
+#include <stdlib.h>
+
+uint64_t embi_array_row_bytes(const emb_array *array)
+{
+    uint64_t bytes = emb_dtype_bytes(array->dtype);
+    for (int i = 1; i < array->ndim; i++)
+        bytes *= array->shape[i];
+    return bytes;
+}
+
+emb_status embi_sink_check_tokens(const struct embi_sink *s, emb_err *err)
+{
+    if (s->tokens)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s holds no tokens", s->format->name);
+    return EMB_OK;
+}
+
+emb_status embi_find_twin(const emb_str *names, size_t n, size_t *twin, emb_err *err)
+{
+    struct embi_map map = {0};
+    emb_status status = embi_map_build(&map, names, n, err);
+    if (status != EMB_OK)
+        return status;
+    *twin = n;
+    for (size_t i = 0; map.duplicates > 0 && *twin == n && i < n; i++)
+        if (embi_map_find(&map, names[i]) != i)
+            *twin = i;
+    embi_map_free(&map);
+    return EMB_OK;
+}
+
+emb_status embi_sink_check_names(const struct embi_sink *s, emb_err *err)
+{
+    size_t twin = s->n;
+    char show[EMBI_SHOW_MAX];
+    emb_str *names = calloc(s->n, sizeof *names); /* [n] */
+    if (!names)
+        return embi_fail_memory(err, s->n * sizeof *names, "names");
+    for (size_t i = 0; i < s->n; i++)
+        names[i] = embi_array_name(&s->arrays[i]);
+    emb_status status = embi_find_twin(names, s->n, &twin, err);
+    if (status == EMB_OK && twin < s->n)
+        status = embi_fail(err, EMB_BAD_ARG, (int64_t)twin, "two arrays are named '%s'",
+                           embi_show(show, names[twin]));
+    free(names);
+    return status;
+}
+
+emb_status embi_sink_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
+                         const emb_str *tokens, emb_err *err)
+{
+    (void)tokens; /* refused by the check */
+    return embi_io_append(s->io, data, (size_t)n_bytes, err);
+}
+
+emb_status embi_sink_append_buf(struct embi_sink *s, emb_err *err)
+{
+    return embi_io_append(s->io, s->buf.s, s->buf.n, err);
+}
+
+emb_status embi_sink_patch_buf(struct embi_sink *s, emb_err *err)
+{
+    return embi_io_patch(s->io, s->buf.s, s->buf.n, 0, err);
+}

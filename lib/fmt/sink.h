@@ -1,0 +1,42 @@
+/* sink.h - what the writers of fixed formats (npy, npz, safetensors, raw) share. Only for the files
+ * of fmt/.
+ *
+ * The writer (table/) has checked the arrays of a sink before a format sees them: they have a name,
+ * a type, 1 to 4 axes, and a size that 64 bits hold.
+ */
+#ifndef EMBI_FMT_SINK_H
+#define EMBI_FMT_SINK_H
+
+#include "fmt/fmt.h"
+
+static inline emb_str embi_array_name(const emb_array *array)
+{
+    return (emb_str){array->name, strlen(array->name)};
+}
+
+static inline bool embi_array_open_ended(const emb_array *array)
+{
+    return array->shape[0] == EMB_ROWS_UNKNOWN;
+}
+
+/* Bytes of one entry of the first axis. */
+uint64_t embi_array_row_bytes(const emb_array *array);
+
+/* EMB_UNSUPPORTED "FORMAT holds no tokens" where tokens come with the rows. */
+emb_status embi_sink_check_tokens(const struct embi_sink *s, emb_err *err);
+
+/* EMB_BAD_ARG where two arrays have one name. */
+emb_status embi_sink_check_names(const struct embi_sink *s, emb_err *err);
+
+/* The `put` of formats that store rows as they are. */
+emb_status embi_sink_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
+                         const emb_str *tokens, emb_err *err);
+
+/* Appends s->buf to the file, or writes it over the file's first bytes. */
+emb_status embi_sink_append_buf(struct embi_sink *s, emb_err *err);
+emb_status embi_sink_patch_buf(struct embi_sink *s, emb_err *err);
+
+/* *twin is the position of the first name [n] that occurred before, or n. */
+emb_status embi_find_twin(const emb_str *names, size_t n, size_t *twin, emb_err *err);
+
+#endif

@@ -1,0 +1,64 @@
+/* text_write.c - writes word vectors as text: a line for each row, "token v v v", with GloVe's form
+ * (no header; format "text") and word2vec's ("V D" first; format "word2vec-text").
+ *
+ * Numbers are the shortest that read back to the same value of their type. A token may hold
+ * anything but LF, blanks included: readers that take the last d fields as numbers find it again.
+ */
+#include "fmt/words.h"
+#include "util/err.h"
+
+#include <stdlib.h>
+
+enum { FLUSH_BYTES = 1 << 16 };
+
+/* One line; too little memory shows in the buffer's `failed`. values [d], elements of `dtype`. */
+static void add_line(struct embi_buf *b, emb_str token, const char *values, uint64_t dims,
+                     emb_dtype dtype)
+{
+    const size_t element_bytes = emb_dtype_bytes(dtype);
+    char *p = embi_buf_room(b, token.n + dims * (1 + EMB_NUMBER_MAX) + 1);
+    if (!p)
+        return;
+    char *line = p;
+    memcpy(p, token.s, token.n);
+    p += token.n;
+    for (uint64_t c = 0; c < dims; c++) {
+        *p++ = ' ';
+        p += emb_number_print(p, dtype, values + c * element_bytes);
+    }
+    *p++ = '\n';
+    b->n += (size_t)(p - line);
+}
+
+emb_status embi_text_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
+                         const emb_str *tokens, emb_err *err)
+{
+    const emb_array *a = &s->arrays[0];
+    struct embi_words_sink *state = s->state;
+    const size_t row_bytes = a->shape[1] * emb_dtype_bytes(a->dtype);
+    const char *row = data; /* [rows, d] */
+    const uint64_t rows = n_bytes / row_bytes;
+    for (uint64_t r = 0; r < rows; r++, row += row_bytes, state->rows++) {
+        emb_status status = embi_words_token(s, tokens[r], state->rows, err);
+        if (status)
+            return status;
+        if (memchr(tokens[r].s, '\n', tokens[r].n))
+            return embi_words_refuse(s, tokens[r], state->rows, "a newline ends a row", err);
+        add_line(&s->buf, tokens[r], row, a->shape[1], a->dtype);
+        if (s->buf.n >= FLUSH_BYTES && (status = embi_words_flush(s, err)) != EMB_OK)
+            return status;
+    }
+    return embi_words_flush(s, err);
+}
+
+const struct embi_format embi_format_word2vec_text = {
+    .name = "word2vec-text",
+    .about = "word2vec, text with a header line",
+    .exts = " .vec ",
+    .caps = EMBI_FMT_WRITE | EMBI_FMT_TOKENS,
+    .check = embi_words_check,
+    .begin = embi_words_begin_header,
+    .put = embi_text_put,
+    .finish = embi_words_finish,
+    .free = free,
+};

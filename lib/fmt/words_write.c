@@ -1,0 +1,94 @@
+/* words_write.c - what the writers of word vectors share: the header line, refusals, the buffer.
+ *
+ * A word-vector file holds one array [V, d] and a token for every row. The header line stands
+ * before the rows; where V is known only after them, its place is kept (20 digits, zeros in front,
+ * which readers take that split at single spaces as well) and patched. Nothing is written that
+ * would be read back as another token. The writer (table/) has seen to it that there is one array
+ * with a type and a size, and that a count which comes late can be patched.
+ */
+#include "fmt/words.h"
+#include "util/err.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { COUNT_DIGITS = 20 }; /* of UINT64_MAX */
+
+emb_status embi_words_check(const struct embi_sink *s, emb_err *err)
+{
+    const char *name = s->format->name;
+    const emb_array *a = &s->arrays[0];
+    if (a->ndim != 2)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s holds a table [V, d], not %d axes", name,
+                         a->ndim);
+    if (a->shape[1] == 0)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot hold a table whose d is 0", name);
+    if (!s->tokens)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s needs a token for every row", name);
+    return EMB_OK;
+}
+
+emb_status embi_words_begin(struct embi_sink *s, emb_err *err)
+{
+    struct embi_words_sink *state = calloc(1, sizeof *state);
+    if (!state)
+        return embi_fail_memory(err, sizeof *state, "a writer");
+    state->late = s->arrays[0].shape[0] == EMB_ROWS_UNKNOWN;
+    s->state = state;
+    return EMB_OK;
+}
+
+emb_status embi_words_begin_header(struct embi_sink *s, emb_err *err)
+{
+    const emb_array *a = &s->arrays[0];
+    emb_status status = embi_words_begin(s, err);
+    if (status)
+        return status;
+    if (a->shape[0] == EMB_ROWS_UNKNOWN)
+        embi_buf_fill(&s->buf, '0', COUNT_DIGITS);
+    else
+        embi_buf_print(&s->buf, "%" PRIu64, a->shape[0]);
+    embi_buf_print(&s->buf, " %" PRIu64 "\n", a->shape[1]);
+    return embi_words_flush(s, err);
+}
+
+emb_status embi_words_finish(struct embi_sink *s, emb_err *err)
+{
+    const struct embi_words_sink *state = s->state;
+    char count[COUNT_DIGITS + 1];
+    if (state->rows == 0)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot hold a table of 0 rows",
+                         s->format->name);
+    if (!state->late)
+        return EMB_OK;
+    (void)snprintf(count, sizeof count, "%0*" PRIu64, COUNT_DIGITS, state->rows);
+    return embi_io_patch(s->io, count, COUNT_DIGITS, 0, err);
+}
+
+emb_status embi_words_flush(struct embi_sink *s, emb_err *err)
+{
+    struct embi_buf *b = &s->buf;
+    if (b->failed)
+        return embi_fail_memory(err, b->n, "rows to write");
+    size_t n = b->n;
+    b->n = 0;
+    return n ? embi_io_append(s->io, b->s, n, err) : EMB_OK;
+}
+
+emb_status embi_words_refuse(const struct embi_sink *s, emb_str token, uint64_t row,
+                             const char *why, emb_err *err)
+{
+    char shown[EMBI_SHOW_MAX];
+    return embi_fail(err, EMB_BAD_DATA, (int64_t)row, "row %" PRIu64 ": %s cannot hold '%s': %s",
+                     row, s->format->name, embi_show(shown, token), why);
+}
+
+emb_status embi_words_token(const struct embi_sink *s, emb_str token, uint64_t row, emb_err *err)
+{
+    if (token.s && token.n)
+        return EMB_OK;
+    return embi_fail(err, EMB_BAD_DATA, (int64_t)row,
+                     "row %" PRIu64 ": %s needs a token for every row, this one %s", row,
+                     s->format->name, token.s ? "is empty" : "has none");
+}
