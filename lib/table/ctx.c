@@ -1,0 +1,52 @@
+/* ctx.c - the context: what hangs off it, and what of it can be asked. */
+#include "num/cpu.h"
+#include "table/table.h"
+#include "util/err.h"
+#include "util/pool.h"
+
+#include <stdlib.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "files are mapped and used in place: the machine must be little-endian");
+
+const char *emb_version(void)
+{
+    return EMB_VERSION;
+}
+
+emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err)
+{
+    emb_ctx *c = calloc(1, sizeof *c);
+    if (!c)
+        return embi_fail_memory(err, sizeof *c, "a context");
+    c->env.log = EMBI_HAS(opts, log) ? opts->log : NULL;
+    c->env.log_arg = EMBI_HAS(opts, log_arg) ? opts->log_arg : NULL;
+    c->env.kern =
+        embi_kern_choose(embi_cpu_features(EMBI_HAS(opts, disable_cpu) ? opts->disable_cpu : NULL));
+    emb_status status =
+        embi_pool_new(EMBI_HAS(opts, threads) ? opts->threads : 0, &c->env.pool, err);
+    if (status) {
+        free(c);
+        return status;
+    }
+    *ctx = c;
+    return EMB_OK;
+}
+
+void emb_ctx_free(emb_ctx *ctx)
+{
+    if (!ctx)
+        return;
+    embi_pool_free(ctx->env.pool);
+    free(ctx);
+}
+
+int emb_ctx_threads(const emb_ctx *ctx)
+{
+    return embi_pool_threads(ctx->env.pool);
+}
+
+const char *emb_ctx_kernels(const emb_ctx *ctx)
+{
+    return ctx->env.kern->name;
+}

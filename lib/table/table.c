@@ -1,0 +1,152 @@
+/* table.c - a table's life, and its rows where they lie.
+ *
+ * Row addresses come from the layout alone; nothing here knows a format. Laziness is hidden: a
+ * table is const to its users, and what is found out on first use (rows of a walked file, the
+ * mapping) does not change what it is.
+ */
+#include "table/table.h"
+#include "num/dtype.h"
+#include "util/err.h"
+
+#include <stdlib.h>
+
+/* The one place where the const of the public interface is taken off. */
+static emb_table *lazily(const emb_table *table)
+{
+    return (emb_table *)table;
+}
+
+static emb_status take_name(emb_table *t, emb_str name, emb_err *err)
+{
+    if (!name.s)
+        return EMB_OK;
+    t->tensor = malloc(name.n + 1);
+    if (!t->tensor)
+        return embi_fail_memory(err, name.n + 1, "a tensor name");
+    memcpy(t->tensor, name.s, name.n);
+    t->tensor[name.n] = 0;
+    return EMB_OK;
+}
+
+emb_status embi_table_new(const emb_ctx *ctx, struct embi_reader *reader, size_t tensor,
+                          uint64_t limit_rows, emb_table **table, emb_err *err)
+{
+    emb_table *t = calloc(1, sizeof *t);
+    if (!t) {
+        embi_reader_close(reader);
+        return embi_fail_memory(err, sizeof *t, "a table");
+    }
+    t->env = &ctx->env;
+    t->reader = reader;
+    t->limit_rows = limit_rows;
+    t->path = strdup(reader->path);
+    emb_status status = t->path ? EMB_OK : embi_fail_memory(err, strlen(reader->path), "a path");
+    if (!status && reader->format->walk) {
+        t->layout.dtype = EMB_F32;
+        t->layout.dims = reader->dims;
+        t->layout.col_stride = sizeof(float);
+    } else if (!status) {
+        status = embi_reader_layout(reader, tensor, &t->layout, err);
+        if (!status)
+            status = take_name(t, reader->tensors[tensor].name, err);
+    }
+    if (status) {
+        emb_table_close(t);
+        return status;
+    }
+    reader->path = t->path;
+    *table = t;
+    return EMB_OK;
+}
+
+void emb_table_close(emb_table *t)
+{
+    if (!t)
+        return;
+    embi_vocab_free(&t->vocab);
+    embi_reader_close(t->reader);
+    free(t->decoded);
+    free(t->tensor);
+    free(t->path);
+    free(t);
+}
+
+static emb_status walk(emb_table *t, emb_err *err)
+{
+    struct embi_reader *r = t->reader;
+    if (!r->format->walk || r->walked)
+        return EMB_OK;
+    emb_status status = r->format->walk(r, err);
+    if (status)
+        return status;
+    r->walked = true;
+    t->layout.rows = r->rows;
+    t->layout.row_offsets = r->row_offsets;
+    return EMB_OK;
+}
+
+emb_status embi_table_ready(const emb_table *table, emb_err *err)
+{
+    emb_table *t = lazily(table);
+    if (t->ready)
+        return EMB_OK;
+    emb_status status = walk(t, err);
+    if (status)
+        return status;
+    if (t->limit_rows)
+        t->layout.rows = embi_min(t->layout.rows, t->limit_rows);
+    const void *data;
+    status = embi_io_map(t->reader->io, &data, err);
+    if (status)
+        return status;
+    t->map = data;
+    t->ready = true;
+    return EMB_OK;
+}
+
+bool embi_table_direct(const emb_table *t)
+{
+    return !t->reader->format->rows && !t->layout.swap &&
+           t->layout.col_stride == emb_dtype_bytes(t->layout.dtype);
+}
+
+const void *embi_table_row(const emb_table *t, uint64_t row)
+{
+    const struct embi_layout *l = &t->layout;
+    return t->map + (l->row_offsets ? l->row_offsets[row] : l->offset + row * l->row_stride);
+}
+
+bool emb_table_map(const emb_table *t, emb_block *view)
+{
+    emb_err err;
+    if (embi_table_ready(t, &err) || !embi_table_direct(t) || t->layout.row_offsets)
+        return false;
+    *view = (emb_block){
+        .data = (void *)(t->map + t->layout.offset),
+        .rows = t->layout.rows,
+        .dims = t->layout.dims,
+        .dtype = t->layout.dtype,
+        .stride_bytes = t->layout.row_stride,
+    };
+    return true;
+}
+
+emb_status emb_table_describe(const emb_table *t, emb_table_info *info, emb_err *err)
+{
+    emb_status status = embi_table_ready(t, err);
+    if (status)
+        return status;
+    const struct embi_format *format = t->reader->format;
+    *info = (emb_table_info){
+        .rows = t->layout.rows,
+        .dims = t->layout.dims,
+        .dtype = t->layout.dtype,
+        .bytes = format->rows ? t->reader->io->size
+                              : t->layout.rows * t->layout.dims * emb_dtype_bytes(t->layout.dtype),
+        .has_tokens = format->tokens || t->reader->tokens || t->vocab.n > 0,
+        .format = format->name,
+        .tensor = t->tensor,
+        .path = t->path,
+    };
+    return EMB_OK;
+}

@@ -1,0 +1,67 @@
+/* table.h - the inside of emb_ctx and emb_table, for table/, model/ and ops/.
+ *
+ * A table is a reader plus the layout of one of its tensors plus tokens. Rows are reached in one of
+ * two ways: as pointers into the mapped file (embi_view), or converted into scratch (embi_fetch).
+ */
+#ifndef EMBI_TABLE_TABLE_H
+#define EMBI_TABLE_TABLE_H
+
+#include "fmt/fmt.h"
+#include "num/kern.h"
+#include "table/vocab.h"
+#include "util/env.h"
+
+struct emb_ctx {
+    struct embi_env env;
+};
+
+struct emb_table {
+    const struct embi_env *env;
+    struct embi_reader *reader;
+    char *path;   /* as given, without #tensor */
+    char *tensor; /* its name, or NULL */
+    bool ready;   /* layout is complete (walked, limited) */
+    uint64_t limit_rows;
+    struct embi_layout layout;
+    const unsigned char *map; /* the whole file, if it could be mapped */
+    float *decoded;           /* text tables that are scanned more than once: [V, d], or NULL */
+    bool scanned;
+    struct embi_vocab vocab;
+};
+
+/* Rows per block of every scan: the unit of threads and of partial sums, whatever the machine. */
+#define EMBI_BLOCK_ROWS 256
+
+/* Makes layout complete; every function below, and every public one, begins with it. A table is
+ * logically const: what is found out later does not change what it is. */
+emb_status embi_table_ready(const emb_table *table, emb_err *err);
+
+/* Can rows be used where they lie: mapped, native order, contiguous elements? */
+bool embi_table_direct(const emb_table *table);
+
+/* Address of a row of a direct table. */
+const void *embi_table_row(const emb_table *table, uint64_t row);
+
+/* Rows first .. first+n-1 (n <= EMBI_BLOCK_ROWS) as dst [n, d] of type `as` (any float type, or the
+ * stored one), for any table. Thread-safe. */
+emb_status embi_fetch(const emb_table *table, uint64_t first, uint64_t n, emb_dtype as, void *dst,
+                      emb_err *err);
+
+/* One row, anywhere, as f64 [d]. Thread-safe. */
+emb_status embi_fetch_row_f64(const emb_table *table, uint64_t row, double *dst, emb_err *err);
+
+/* A text table that will be scanned again is parsed into memory once. Call before a scan from one
+ * thread: the second call does it. */
+emb_status embi_table_will_scan(const emb_table *table, emb_err *err);
+
+/* Takes over the reader; picks tensor i (or the walked table, if the reader has no tensors). */
+emb_status embi_table_new(const emb_ctx *ctx, struct embi_reader *reader, size_t tensor,
+                          uint64_t limit_rows, emb_table **table, emb_err *err);
+
+/* Tokens from a file with one a line. */
+emb_status embi_table_use_vocab_file(emb_table *table, const char *path, emb_err *err);
+
+/* The vocabulary with tokens filled in (loads them on first use). n == 0: the table has none. */
+emb_status embi_table_vocab(const emb_table *table, const struct embi_vocab **vocab, emb_err *err);
+
+#endif

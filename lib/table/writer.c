@@ -1,0 +1,220 @@
+/* writer.c - arrays on their way into a file: shapes kept, formats called, all or nothing.
+ *
+ * What may be refused is refused before the file exists. The bytes of the file are the format's
+ * business, its appearance under its name that of the io.
+ */
+#include "fmt/fmt.h"
+#include "table/table.h"
+#include "util/err.h"
+
+#include <stdlib.h>
+
+#define DEFAULT_NAME "embedding.weight"
+
+struct emb_writer {
+    struct embi_sink sink;
+    emb_array *arrays; /* [n], names owned */
+};
+
+static uint64_t product(const uint64_t *shape, int first, int end)
+{
+    uint64_t p = 1;
+    for (int i = first; i < end; i++)
+        p *= shape[i];
+    return p;
+}
+
+static emb_status check_array(const emb_array *a, emb_err *err)
+{
+    if (a->ndim < 1 || a->ndim > 4 || emb_dtype_bytes(a->dtype) == 0)
+        return embi_fail(err, EMB_BAD_ARG, -1, "an array needs a type and 1 to 4 dimensions");
+    uint64_t count = emb_dtype_bytes(a->dtype);
+    for (int i = a->shape[0] == EMB_ROWS_UNKNOWN; i < a->ndim; i++)
+        if (a->shape[i] && !embi_mul(count, a->shape[i], &count))
+            return embi_fail(err, EMB_BAD_ARG, -1, "an array of that shape has no size");
+    return EMB_OK;
+}
+
+static emb_status copy_arrays(emb_writer *w, const emb_array *arrays, size_t n, emb_err *err)
+{
+    w->arrays = calloc(n, sizeof *w->arrays);
+    if (!w->arrays)
+        return embi_fail_memory(err, n * sizeof *arrays, "arrays");
+    for (size_t i = 0; i < n; i++) {
+        emb_status status = check_array(&arrays[i], err);
+        if (status)
+            return status;
+        w->arrays[i] = arrays[i];
+        w->arrays[i].name = strdup(arrays[i].name ? arrays[i].name : DEFAULT_NAME);
+        if (!w->arrays[i].name)
+            return embi_fail_memory(err, strlen(arrays[i].name), "a name");
+        w->sink.n = i + 1;
+    }
+    w->sink.arrays = w->arrays;
+    return EMB_OK;
+}
+
+static emb_status choose_format(struct embi_sink *s, const char *path, const char *name,
+                                emb_err *err)
+{
+    s->format = name ? embi_format_by_name(name) : embi_format_by_ext(path);
+    if (!s->format && name)
+        return embi_fail(err, EMB_BAD_ARG, -1, "there is no format '%s'", name);
+    if (!s->format)
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "no format for that extension: name the format of the output");
+    if (!(s->format->caps & EMBI_FMT_WRITE))
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot be written", s->format->name);
+    if (s->n > 1 && !(s->format->caps & EMBI_FMT_NAMES))
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s holds one array, not %zu", s->format->name,
+                         s->n);
+    return s->format->check ? s->format->check(s, err) : EMB_OK;
+}
+
+static emb_status check_counts(const struct embi_sink *s, emb_err *err)
+{
+    if ((s->format->caps & EMBI_FMT_STREAM) || (s->io->caps & EMBI_IO_CAN_PATCH))
+        return EMB_OK;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->arrays[i].shape[0] == EMB_ROWS_UNKNOWN)
+            return embi_fail(err, EMB_UNSUPPORTED, -1, "%s needs the number of rows first",
+                             s->format->name);
+    return EMB_OK;
+}
+
+static unsigned io_mode(const emb_write_opts *opts)
+{
+    int sync = EMBI_HAS(opts, sync) ? opts->sync : 0;
+    return EMBI_IO_WRITE | (EMBI_HAS(opts, force) && opts->force ? EMBI_IO_FORCE : 0u) |
+           (sync > 0   ? EMBI_IO_SYNC
+            : sync < 0 ? EMBI_IO_NO_SYNC
+                       : 0u);
+}
+
+emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_array *arrays, size_t n,
+                           const emb_write_opts *opts, emb_writer **writer, emb_err *err)
+{
+    if (n == 0)
+        return embi_fail(err, EMB_BAD_ARG, -1, "a file needs an array");
+    emb_writer *w = calloc(1, sizeof *w);
+    if (!w)
+        return embi_fail_memory(err, sizeof *w, "a writer");
+    struct embi_sink *s = &w->sink;
+    s->env = &ctx->env;
+    s->tokens = EMBI_HAS(opts, tokens) && opts->tokens;
+    emb_status status = copy_arrays(w, arrays, n, err);
+    if (!status)
+        status = choose_format(s, path, EMBI_HAS(opts, format) ? opts->format : NULL, err);
+    if (!status)
+        status = embi_io_open(s->env, path, io_mode(opts), &s->io, err);
+    if (!status)
+        status = check_counts(s, err);
+    if (!status)
+        status = s->format->begin(s, err);
+    if (status) {
+        emb_writer_close(w);
+        return status;
+    }
+    *writer = w;
+    return EMB_OK;
+}
+
+/* Rows with gaps between them go to the format one by one. */
+static emb_status put_rows(struct embi_sink *s, const emb_block *b, const emb_str *tokens,
+                           emb_err *err)
+{
+    size_t row_bytes = b->dims * emb_dtype_bytes(b->dtype);
+    if (!b->stride_bytes || b->stride_bytes == row_bytes)
+        return s->format->put(s, b->data, b->rows * row_bytes, tokens, err);
+    for (uint64_t r = 0; r < b->rows; r++) {
+        const char *row = (const char *)b->data + r * b->stride_bytes;
+        emb_status status = s->format->put(s, row, row_bytes, tokens ? tokens + r : NULL, err);
+        if (status)
+            return status;
+    }
+    return EMB_OK;
+}
+
+emb_status emb_writer_put(emb_writer *w, const emb_block *block, const emb_str *tokens,
+                          emb_err *err)
+{
+    struct embi_sink *s = &w->sink;
+    if (s->current >= s->n)
+        return embi_fail(err, EMB_BAD_ARG, -1, "put: every array is complete");
+    const emb_array *a = &s->arrays[s->current];
+    uint64_t last = a->ndim > 1 ? a->shape[a->ndim - 1] : 1;
+    if (block->dtype != a->dtype ||
+        (block->dims != last && block->dims != product(a->shape, 1, a->ndim)))
+        return embi_fail(err, EMB_BAD_ARG, -1, "put: expected rows of %llu %s, found %u %s",
+                         (unsigned long long)last, emb_dtype_name(a->dtype), block->dims,
+                         emb_dtype_name(block->dtype));
+    if (s->tokens && !tokens)
+        return embi_fail(err, EMB_BAD_ARG, -1, "put: rows without tokens");
+    s->elements += block->rows * block->dims;
+    return put_rows(s, block, s->tokens ? tokens : NULL, err);
+}
+
+/* The first axis of the array that ends is now known. */
+static emb_status settle_shape(emb_writer *w, emb_err *err)
+{
+    struct embi_sink *s = &w->sink;
+    emb_array *a = &w->arrays[s->current];
+    uint64_t entry = product(a->shape, 1, a->ndim), rows = entry ? s->elements / entry : 0;
+    if (a->shape[0] == EMB_ROWS_UNKNOWN && entry && rows * entry == s->elements)
+        a->shape[0] = rows;
+    if (a->shape[0] == EMB_ROWS_UNKNOWN || s->elements != a->shape[0] * entry)
+        return embi_fail(err, EMB_BAD_ARG, -1, "array %s: expected %llu elements, found %llu",
+                         a->name, (unsigned long long)(a->shape[0] * entry),
+                         (unsigned long long)s->elements);
+    s->elements = 0;
+    return EMB_OK;
+}
+
+emb_status emb_writer_next(emb_writer *w, emb_err *err)
+{
+    struct embi_sink *s = &w->sink;
+    if (s->current >= s->n)
+        return embi_fail(err, EMB_BAD_ARG, -1, "next: every array is complete");
+    emb_status status = settle_shape(w, err);
+    if (!status && s->format->finish)
+        status = s->format->finish(s, err);
+    s->current++;
+    return status;
+}
+
+emb_status emb_writer_flush(emb_writer *w, emb_err *err)
+{
+    return embi_io_flush(w->sink.io, err);
+}
+
+emb_status emb_writer_commit(emb_writer *w, emb_err *err)
+{
+    struct embi_sink *s = &w->sink;
+    emb_status status = EMB_OK;
+    while (!status && s->current < s->n)
+        status = emb_writer_next(w, err);
+    if (!status && s->format->end)
+        status = s->format->end(s, err);
+    return status ? status : embi_io_commit(s->io, err);
+}
+
+void emb_writer_close(emb_writer *w)
+{
+    if (!w)
+        return;
+    struct embi_sink *s = &w->sink;
+    if (s->state && s->format->free)
+        s->format->free(s->state);
+    embi_io_close(s->io);
+    embi_buf_free(&s->buf);
+    for (size_t i = 0; i < s->n; i++)
+        free((char *)w->arrays[i].name);
+    free(w->arrays);
+    free(w);
+}
+
+const char *emb_format_of(const char *path)
+{
+    const struct embi_format *format = embi_format_by_ext(path);
+    return format ? format->name : NULL;
+}
