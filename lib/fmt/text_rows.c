@@ -72,30 +72,6 @@ static emb_status find_rows(const struct embi_text *t, uint64_t size, uint64_t l
     return EMB_OK;
 }
 
-emb_status embi_text_walk(struct embi_reader *r, emb_err *err)
-{
-    struct embi_text *t = r->state;
-    struct offsets o = {0};
-    const uint64_t limit = r->opts.limit_rows ? r->opts.limit_rows : UINT64_MAX;
-    const void *data;
-    emb_status status = embi_io_map(r->io, &data, err);
-    if (status)
-        return status;
-    t->data = data;
-    status = find_rows(t, r->io->size, limit, &o, err);
-    if (!status && t->header && o.n < limit && o.n != t->header_rows)
-        status = embi_fail(err, EMB_BAD_DATA, (int64_t)o.n,
-                           "the header says %" PRIu64 " rows, the file has %" PRIu64,
-                           t->header_rows, o.n);
-    if (status) {
-        free(o.v);
-        return status;
-    }
-    r->rows = o.n;
-    r->row_offsets = o.v;
-    return EMB_OK;
-}
-
 /* The line of a row, trimmed. */
 static emb_str line_of(const struct embi_reader *r, uint64_t row)
 {
@@ -115,6 +91,45 @@ static emb_status too_few(const struct embi_reader *r, uint64_t row, size_t foun
     embi_fail(err, EMB_BAD_DATA, (int64_t)row, "expected %" PRIu32 " values, found %zu", r->dims,
               found);
     return in_line(r, row, err);
+}
+
+/* A value takes two bytes, with its blank: a header may not claim a d that no line has room for,
+ * since memory is asked for by d. */
+static emb_status check_dims(const struct embi_reader *r, emb_err *err)
+{
+    size_t found;
+    if (r->rows == 0 || r->dims <= r->io->size / 2)
+        return EMB_OK;
+    const emb_str line = line_of(r, 0);
+    embi_line_values(line.s, line.n, r->dims, &found);
+    return too_few(r, 0, found, err);
+}
+
+emb_status embi_text_walk(struct embi_reader *r, emb_err *err)
+{
+    struct embi_text *t = r->state;
+    struct offsets o = {0};
+    const uint64_t limit = r->opts.limit_rows ? r->opts.limit_rows : UINT64_MAX;
+    const void *data;
+    emb_status status = embi_io_map(r->io, &data, err);
+    if (status)
+        return status;
+    t->data = data;
+    status = find_rows(t, r->io->size, limit, &o, err);
+    if (!status && t->header && o.n < limit && o.n != t->header_rows)
+        status = embi_fail(err, EMB_BAD_DATA, (int64_t)o.n,
+                           "the header says %" PRIu64 " rows, the file has %" PRIu64,
+                           t->header_rows, o.n);
+    r->rows = o.n;
+    r->row_offsets = o.v;
+    if (!status)
+        status = check_dims(r, err);
+    if (status) {
+        free(r->row_offsets);
+        r->row_offsets = NULL;
+        r->rows = 0;
+    }
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -43,30 +43,41 @@ static void read_opts(const emb_open_opts *o, struct embi_read_opts *r)
     };
 }
 
+/* The format that the user named; NULL where none was. */
+static emb_status named_format(const emb_open_opts *opts, const struct embi_format **format,
+                               emb_err *err)
+{
+    const char *name = EMBI_HAS(opts, format) ? opts->format : NULL;
+    *format = name ? embi_format_by_name(name) : NULL;
+    if (name && (!*format || !((*format)->caps & EMBI_FMT_READ)))
+        return embi_fail(err, EMB_BAD_ARG, -1, "there is no format '%s' to read", name);
+    return EMB_OK;
+}
+
 static emb_status open_reader(const emb_ctx *ctx, const char *path, const emb_open_opts *opts,
                               struct embi_reader **reader, emb_err *err)
 {
-    const char *name = EMBI_HAS(opts, format) ? opts->format : NULL;
-    const struct embi_format *format = name ? embi_format_by_name(name) : NULL;
-    if (name && (!format || !(format->caps & EMBI_FMT_READ)))
-        return embi_fail(err, EMB_BAD_ARG, -1, "there is no format '%s' to read", name);
+    const struct embi_format *format;
     struct embi_read_opts r;
     struct embi_io *io;
+    emb_status status = named_format(opts, &format, err);
+    if (!status)
+        status = embi_io_open(&ctx->env, path, EMBI_IO_READ, &io, err);
+    if (status)
+        return status;
     read_opts(opts, &r);
-    emb_status status = embi_io_open(&ctx->env, path, EMBI_IO_READ, &io, err);
-    return status ? status : embi_reader_open(&ctx->env, io, path, format, &r, reader, err);
+    return embi_reader_open(&ctx->env, io, path, format, &r, reader, err);
 }
 
 static emb_status choose(const struct embi_reader *r, const char *name, size_t *tensor,
                          emb_err *err)
 {
     *tensor = 0;
-    if (r->format->walk) {
-        return name ? embi_fail(err, EMB_BAD_ARG, -1,
-                                "%s files hold one table without a name: no #%s", r->format->name,
-                                name)
-                    : EMB_OK;
-    }
+    if (name && !(r->format->caps & EMBI_FMT_NAMES))
+        return embi_fail(err, EMB_BAD_ARG, -1, "%s files hold one table without a name: no #%s",
+                         r->format->name, name);
+    if (r->format->walk)
+        return EMB_OK;
     emb_status status = embi_choose_tensor(r, name, tensor, err);
     return status ? status : embi_refuse_quantised(r, *tensor, err);
 }

@@ -7,6 +7,7 @@
 #include "table/table.h"
 #include "util/err.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define DEFAULT_NAME "embedding.weight"
@@ -47,7 +48,7 @@ static emb_status copy_arrays(emb_writer *w, const emb_array *arrays, size_t n, 
         w->arrays[i] = arrays[i];
         w->arrays[i].name = strdup(arrays[i].name ? arrays[i].name : DEFAULT_NAME);
         if (!w->arrays[i].name)
-            return embi_fail_memory(err, strlen(arrays[i].name), "a name");
+            return embi_fail_memory(err, sizeof *arrays, "a name");
         w->sink.n = i + 1;
     }
     w->sink.arrays = w->arrays;
@@ -159,13 +160,14 @@ static emb_status settle_shape(emb_writer *w, emb_err *err)
 {
     struct embi_sink *s = &w->sink;
     emb_array *a = &w->arrays[s->current];
-    uint64_t entry = product(a->shape, 1, a->ndim), rows = entry ? s->elements / entry : 0;
-    if (a->shape[0] == EMB_ROWS_UNKNOWN && entry && rows * entry == s->elements)
-        a->shape[0] = rows;
-    if (a->shape[0] == EMB_ROWS_UNKNOWN || s->elements != a->shape[0] * entry)
-        return embi_fail(err, EMB_BAD_ARG, -1, "array %s: expected %llu elements, found %llu",
-                         a->name, (unsigned long long)(a->shape[0] * entry),
-                         (unsigned long long)s->elements);
+    uint64_t entry = product(a->shape, 1, a->ndim);
+    if (a->shape[0] == EMB_ROWS_UNKNOWN && entry)
+        a->shape[0] = s->elements / entry;
+    uint64_t expected = a->shape[0] * entry;
+    if (a->shape[0] == EMB_ROWS_UNKNOWN || s->elements != expected)
+        return embi_fail(err, EMB_BAD_ARG, -1,
+                         "array %s: expected %" PRIu64 " elements, found %" PRIu64, a->name,
+                         expected, s->elements);
     s->elements = 0;
     return EMB_OK;
 }

@@ -243,7 +243,7 @@ HOT enum embi_json_kind read_string(struct embi_json *j, struct embi_json_value 
 
 HOT enum embi_json_kind read_value(struct embi_json *j, struct embi_json_value *v, const char *p)
 {
-    enum embi_json_kind kind;
+    enum embi_json_kind kind = EMBI_JSON_ERROR;
     switch (peek(j, p)) {
     case '"': return read_string(j, v, p);
     case '{': return open_bracket(j, v, p, EMBI_JSON_OBJECT);
