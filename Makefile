@@ -49,7 +49,8 @@ say = @$(if $(filter 0,$(V)),echo '  $(1) $(2)',true)
 run = $(if $(filter 0,$(V)),@)
 
 .PHONY: all
-all: $(BUILD)/libemb.a
+all: $(BUILD)/embtool $(BUILD)/libemb.so
+	@$(BUILD)/embtool --version
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -102,7 +103,7 @@ $(kern_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libemb.a
 # Criterion's macros are not clean under our warnings.
 $(unit_bin:=.o): WARN := -Wall -Wextra $(if $(WERROR),-Werror)
 
-tests := $(unit_bin) $(kern_bin)
+tests := $(BUILD)/embtool $(BUILD)/libemb.so $(unit_bin) $(kern_bin)
 suites := unit kern cli cases golden bad docs peers lint
 check = $(PYTHON) tests/check.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 

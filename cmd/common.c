@@ -1,0 +1,202 @@
+/* common.c - finds and opens the table of a run, and decides how its output is written.
+ */
+#include "cmd.h"
+#include "main.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void take_table_argument(struct run *run)
+{
+    struct opt_items *items = &run->items;
+    if (run->common->table)
+        return;
+    for (size_t i = 0; i < items->n; i++) {
+        if (items->v[i].tag)
+            continue;
+        run->common->table = items->v[i].s;
+        memmove(items->v + i, items->v + i + 1, (items->n - i - 1) * sizeof *items->v);
+        items->n--;
+        return;
+    }
+}
+
+/* --shape "V,D" or ",D". */
+static int parse_shape(struct run *run, emb_open_opts *opts)
+{
+    char rows[24];
+    uint64_t dims;
+    const char *text = run->common->shape;
+    if (!text)
+        return EXIT_DONE;
+    size_t n = strcspn(text, ",");
+    if (text[n] != ',' || n >= sizeof rows || !opt_u64(text + n + 1, &dims) || dims == 0 ||
+        dims > UINT32_MAX)
+        return usage_error(run, "--shape %s: expected V,D", text);
+    memcpy(rows, text, n);
+    rows[n] = 0;
+    if (n && (!opt_u64(rows, &opts->raw_rows) || opts->raw_rows == 0))
+        return usage_error(run, "--shape %s: expected V,D", text);
+    opts->raw_dims = (uint32_t)dims;
+    return EXIT_DONE;
+}
+
+static int open_opts(struct run *run, emb_open_opts *opts)
+{
+    const struct common *c = run->common;
+    *opts = (emb_open_opts){.size = sizeof *opts,
+                            .format = c->format,
+                            .tensor = c->tensor,
+                            .vocab = c->vocab,
+                            .input_dtype = c->input_dtype,
+                            .raw_offset = c->offset,
+                            .limit_rows = c->limit,
+                            .strict = c->strict};
+    if (c->has_limit && c->limit == 0)
+        return usage_error(run, "--limit 0: expected 1 or more");
+    return parse_shape(run, opts);
+}
+
+static int open_url(struct run *run, const char *url, const emb_open_opts *opts, emb_table **table,
+                    emb_table_info *info)
+{
+    emb_err err;
+    watch_file(run, url);
+    if (emb_table_open(run->ctx, url, opts, table, &err) != EMB_OK)
+        return fail(run, url, &err);
+    if (info && emb_table_describe(*table, info, &err) != EMB_OK) {
+        emb_table_close(*table);
+        *table = NULL;
+        return fail(run, url, &err);
+    }
+    return EXIT_DONE;
+}
+
+/* The English table lies beside the program: ../lib/english in a build tree, ../share/embtool where
+ * it was installed. NULL where it is not. */
+static const char *find_builtin(struct run *run)
+{
+    static const char *const places[] = {"lib/english/english.bin", "share/embtool/english.bin"};
+    char program[PATH_MAX], path[PATH_MAX + 64];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n <= 0)
+        return NULL;
+    program[n] = 0;
+    char *slash = strrchr(program, '/');
+    if (!slash)
+        return NULL;
+    *slash = 0;
+    for (size_t i = 0; i < EMBI_LEN(places); i++) {
+        snprintf(path, sizeof path, "%s/../%s", program, places[i]);
+        if (access(path, R_OK) == 0)
+            return run->builtin = strdup(path);
+    }
+    return NULL;
+}
+
+/* No TABLE was named: the variable, or what comes with embtool. */
+static int open_default(struct run *run, const emb_open_opts *opts, emb_table **table,
+                        emb_table_info *info)
+{
+    const char *url = run->env.table ? run->env.table : find_builtin(run);
+    if (!url)
+        return usage_error(run, "no table: say -t TABLE, or set EMBTOOL_TABLE");
+    run->table_name = url;
+    int code = open_url(run, url, opts, table, info);
+    if (code)
+        return code;
+    if (run->env.table)
+        note_table(run, "%s (EMBTOOL_TABLE)", url);
+    else
+        note_table(run, "GloVe 6B, %u dimensions (built in)", info->dims);
+    return EXIT_DONE;
+}
+
+int open_table(struct run *run, emb_table **table, emb_table_info *info)
+{
+    emb_table_info own = {0};
+    emb_open_opts opts;
+    *table = NULL;
+    int code = open_opts(run, &opts);
+    if (code)
+        return code;
+    if (!run->common->table)
+        return open_default(run, &opts, table, info ? info : &own);
+    run->table_name = run->common->table;
+    return open_url(run, run->table_name, &opts, table, info);
+}
+
+int open_other_table(struct run *run, const char *url, emb_table **table, emb_table_info *info)
+{
+    emb_open_opts opts = {.size = sizeof opts,
+                          .input_dtype = run->common->input_dtype,
+                          .strict = run->common->strict};
+    *table = NULL;
+    return open_url(run, url, &opts, table, info);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Output
+ */
+
+static bool is_stdout(const char *path)
+{
+    return !path || strcmp(path, "-") == 0;
+}
+
+static bool in_list(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at++) {
+        if ((at == list || at[-1] == '|') && (at[n] == '|' || at[n] == 0))
+            return true;
+    }
+    return false;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/* What the extension stands for; text where it stands for nothing. */
+static const char *format_of_path(const char *path)
+{
+    const char *format;
+    if (ends_with(path, ".json") || ends_with(path, ".jsonl") || ends_with(path, ".ndjson"))
+        return "json";
+    format = emb_format_of(path);
+    return format ? format : "text";
+}
+
+int output_format(struct run *run, const char *words, const char **format)
+{
+    const struct common *c = run->common;
+    *format = c->output_format ? c->output_format : "text";
+    bool json = c->json && in_list(words, "json"); /* else it is about what the command says */
+    if (json && c->output_format && strcmp(c->output_format, "json") != 0)
+        return usage_error(run, "--json and -O %s: which one?", c->output_format);
+    if (json)
+        *format = "json";
+    else if (!c->output_format && !is_stdout(c->output))
+        *format = format_of_path(c->output);
+    if (!in_list(words, *format))
+        return usage_error(run, "%s would be %s, which %s does not write: say -O %s", c->output,
+                           *format, run->cmd->name, words);
+    bool binary = strcmp(*format, "text") != 0 && strcmp(*format, "json") != 0;
+    if (binary && is_stdout(c->output) && run->out_tty)
+        return usage_error(run, "%s is binary and this is a terminal: say -o FILE, or use a pipe",
+                           *format);
+    return EXIT_DONE;
+}
+
+void write_opts(const struct run *run, const char *format, emb_write_opts *opts)
+{
+    *opts = (emb_write_opts){.size = sizeof *opts,
+                             .format = format,
+                             .force = run->common->force,
+                             .sync = run->common->sync};
+}

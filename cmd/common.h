@@ -1,0 +1,117 @@
+/* common.h - the options that commands share, and how the table of a run is found and opened.
+ *
+ * A command's options struct begins with struct common; the macros below are entries for its option
+ * table. A command lists only those that mean something to it.
+ */
+#ifndef EMBTOOL_COMMON_H
+#define EMBTOOL_COMMON_H
+
+#include "emb.h"
+#include "opt.h"
+
+struct run;
+
+struct common {
+    /* table */
+    const char *table, *format, *tensor, *vocab, *shape;
+    emb_dtype input_dtype;
+    uint64_t offset, limit;
+    bool has_limit;
+    /* output */
+    const char *output, *output_format;
+    emb_dtype dtype;
+    bool json, force, raw_tokens;
+    int sync; /* 1 --sync, -1 --no-sync */
+    /* general */
+    uint64_t threads, seed;
+    bool has_threads, strict, quiet, verbose;
+};
+
+#define COMMON_AT(member) offsetof(struct common, member)
+
+/* Naming a table and what its bytes are. */
+#define COMMON_TABLE                                                                             \
+    OPT_HEADING("Table"),                                                                        \
+        OPT("table", 't', OPT_TEXT, COMMON_AT(table), "TABLE",                                   \
+            "a file, - for standard input, or FILE#TENSOR (default: $EMBTOOL_TABLE, else the "   \
+            "English table that comes with embtool)",                                            \
+            .aliases = " model embedding "),                                                     \
+        OPT("format", 0, OPT_WORD, COMMON_AT(format), "safetensors|npy|word2vec|text|raw",       \
+            "what the file is, where its bytes do not say", .aliases = " input-format "),        \
+        OPT("tensor", 0, OPT_TEXT, COMMON_AT(tensor), "NAME", "the tensor of the file to use"),  \
+        OPT("vocab", 0, OPT_TEXT, COMMON_AT(vocab), "FILE",                                      \
+            "tokens, one a line, for a table that has none", .aliases = " vocabulary "),         \
+        OPT("shape", 0, OPT_TEXT, COMMON_AT(shape), "V,D",                                       \
+            "rows and dimensions of a raw file; ,D: as many rows as it holds"),                  \
+        OPT("offset", 0, OPT_COUNT, COMMON_AT(offset), "N", "bytes before row 0 of a raw file"), \
+        OPT("input-dtype", 0, OPT_DTYPE, COMMON_AT(input_dtype), "T",                            \
+            "type of the numbers in a raw file, or of opaque bytes in .npy"),                    \
+        OPT("limit", 0, OPT_COUNT, COMMON_AT(limit), "N",                                        \
+            "only the first N rows exist, for this run", .given = COMMON_AT(has_limit)),         \
+        OPT("strict", 0, OPT_FLAG, COMMON_AT(strict), NULL,                                      \
+            "warnings that can change an answer are errors")
+
+/* Where the output goes. */
+#define COMMON_OUTPUT                                       \
+    OPT("output", 'o', OPT_TEXT, COMMON_AT(output), "FILE", \
+        "write to FILE, which appears whole or not at all", .aliases = " out ")
+/* `words`: the formats this command writes, "text|json|npy". */
+#define COMMON_FORMAT(words)                                             \
+    OPT("output-format", 'O', OPT_WORD, COMMON_AT(output_format), words, \
+        "how to write (default: by the extension of FILE, else text)", .aliases = " to ")
+#define COMMON_JSON OPT("json", 0, OPT_FLAG, COMMON_AT(json), NULL, "one JSON object a line")
+#define COMMON_RAW_TOKENS                                       \
+    OPT("raw-tokens", 0, OPT_FLAG, COMMON_AT(raw_tokens), NULL, \
+        "print tokens as they are, without escapes")
+#define COMMON_DTYPE                                                                          \
+    OPT("dtype", 0, OPT_DTYPE, COMMON_AT(dtype), "T", "type of the numbers that are written", \
+        .aliases = " type output-dtype ")
+/* How a file that is written appears. */
+#define COMMON_WRITE                                                                           \
+    OPT("force", 0, OPT_FLAG, COMMON_AT(force), NULL, "replace FILE if it exists",             \
+        .aliases = " overwrite "),                                                             \
+        OPT("sync", 0, OPT_SWITCH, COMMON_AT(sync), NULL,                                      \
+            "write FILE through to the disk before it appears (default: only where a file is " \
+            "replaced)")
+#define COMMON_SEED OPT("seed", 0, OPT_COUNT, COMMON_AT(seed), "N", "of random numbers (default 0)")
+/* Every command has these, last. */
+#define COMMON_GENERAL                                                                             \
+    OPT_HEADING("General"),                                                                        \
+        OPT("threads", 'j', OPT_COUNT, COMMON_AT(threads), "N",                                    \
+            "threads to use (default: $EMBTOOL_THREADS, else 0: all cores)",                       \
+            .given = COMMON_AT(has_threads), .aliases = " jobs "),                                 \
+        OPT("quiet", 'q', OPT_FLAG, COMMON_AT(quiet), NULL, "say nothing but warnings and errors", \
+            .aliases = " silent "),                                                                \
+        OPT("verbose", 'v', OPT_FLAG, COMMON_AT(verbose), NULL, "say more on standard error")
+
+/* ------------------------------------------------------------------------------------------------
+ * The table
+ */
+
+/* For commands that take TABLE as an argument too: moves the first plain argument to
+ * common->table, unless -t named one. */
+void take_table_argument(struct run *run);
+
+/* Opens the table of this run: -t, else $EMBTOOL_TABLE, else the built-in one (which is said on
+ * stderr unless -q). Only for commands that read: one that writes asks for common->table itself.
+ * Sets run->table_name, and *info unless it is NULL. Returns 0, or an exit code after the message
+ * was printed. Close with emb_table_close. */
+int open_table(struct run *run, emb_table **table, emb_table_info *info);
+
+/* Another file as a table (query vectors, say): --input-dtype and --strict hold for it as well, the
+ * other options that describe the table do not. */
+int open_other_table(struct run *run, const char *url, emb_table **table, emb_table_info *info);
+
+/* ------------------------------------------------------------------------------------------------
+ * The output
+ */
+
+/* The format of this run's output: -O, --json, the extension of -o, else "text". Returns 0, or exit
+ * 2 after saying that --json and -O disagree, that FILE's extension stands for none of `words`, or
+ * that a binary format would go to a terminal. */
+int output_format(struct run *run, const char *words, const char **format);
+
+/* Fills what --force, --sync and the format mean for a writer. */
+void write_opts(const struct run *run, const char *format, emb_write_opts *opts);
+
+#endif

@@ -1,0 +1,228 @@
+/* lookup.c - `embtool lookup`: the vectors of ids or tokens.
+ *
+ * Options, and what they mean together. The rows are read by rows.c, text is written by
+ * lookup_text.c and arrays by lookup_array.c.
+ */
+#include "lookup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMATS    "text|json|npy|npz|safetensors|raw"
+#define AT(member) offsetof(struct lookup_opts, member)
+
+static const struct opt options[] = {
+    OPT_HEADING("Rows"),
+    OPT("id", 0, OPT_ITEM, 0, "N", "the row of an id, or a range of them: 0..99", .tag = ROW_ID),
+    OPT("token", 0, OPT_ITEM, 0, "T", "the row of a token, even if it looks like a number",
+        .tag = ROW_TOKEN, .aliases = " word "),
+    OPT("input", 'i', OPT_TEXT, AT(input), "FILE",
+        "read ids from FILE: text, JSON arrays or .npy (default: standard input)",
+        .aliases = " ids "),
+    OPT("ids-format", 0, OPT_WORD, AT(ids_format), "i32|i64|u16|u32",
+        "ids are bare little-endian integers"),
+    OPT("tokens", 0, OPT_FLAG, AT(tokens), NULL, "read tokens from standard input, one a line",
+        .aliases = " words "),
+    OPT("tokens-file", 0, OPT_TEXT, AT(tokens_file), "FILE", "read tokens from FILE, one a line"),
+    OPT_HEADING("Output"),
+    COMMON_OUTPUT,
+    COMMON_FORMAT(FORMATS),
+    COMMON_JSON,
+    OPT("label", 0, OPT_CHOICE, AT(label), "token|id|none",
+        "what names a row in text (default: its token, else its id)"),
+    COMMON_RAW_TOKENS,
+    COMMON_DTYPE,
+    OPT("ragged", 0, OPT_FLAG, AT(ragged), NULL,
+        "lines may differ in length: write arrays `values` and `offsets`"),
+    OPT("pad-id", 0, OPT_COUNT, AT(pad_id), "N", "fill short lines with the row of id N",
+        .given = AT(has_pad_id), .aliases = " pad padding "),
+    COMMON_WRITE,
+    COMMON_TABLE,
+    COMMON_GENERAL,
+    {0},
+};
+
+static const struct lookup_opts defaults = {.label = -1};
+
+/* Is what goes out made of the whole list, by shape? */
+static bool is_array(const char *format)
+{
+    return strcmp(format, "text") != 0 && strcmp(format, "json") != 0;
+}
+
+static bool has_words(const struct lookup_opts *o)
+{
+    return o->tokens || o->tokens_file;
+}
+
+static bool is_stdin(const char *path)
+{
+    return !path || strcmp(path, "-") == 0;
+}
+
+/* Rows come from one place: arguments win over a pipe, but not over another option. */
+static int check_sources(struct run *run, const struct lookup_opts *o)
+{
+    bool from_stdin = has_words(o) ? is_stdin(o->tokens_file) : is_stdin(o->input);
+    int named = (run->items.n > 0) + has_words(o) + (o->input != NULL);
+    if (named > 1)
+        return usage_error(
+            run, "rows are named in two ways: by arguments, -i or --tokens, not by several");
+    if (o->ids_format && (run->items.n || has_words(o)))
+        return usage_error(run, "--ids-format is for ids from -i FILE or standard input");
+    if (run->items.n)
+        return EXIT_DONE;
+    if (from_stdin && o->common.table && strcmp(o->common.table, "-") == 0)
+        return usage_error(run, "the table and the rows cannot both come from standard input");
+    if (!named && run->in_tty)
+        return usage_error(run, "no rows: name ids or tokens, or -i FILE; -h says more");
+    return EXIT_DONE;
+}
+
+/* --ragged and --pad-id only mean something for arrays made of lists. */
+static int check_lists(struct run *run, const struct lookup_opts *o, const char *format)
+{
+    bool names = strcmp(format, "safetensors") == 0 || strcmp(format, "npz") == 0;
+    if (!o->ragged && !o->has_pad_id)
+        return EXIT_DONE;
+    if (o->ragged && o->has_pad_id)
+        return usage_error(run, "--ragged and --pad-id: which one?");
+    if (run->items.n || has_words(o))
+        return usage_error(run, "%s is for lists of ids", o->ragged ? "--ragged" : "--pad-id");
+    if (o->ragged && !names)
+        return usage_error(run, "--ragged makes two arrays: -O safetensors or npz, not %s", format);
+    if (!is_array(format))
+        return usage_error(run, "--pad-id makes an array: -O npy, npz, safetensors or raw, not %s",
+                           format);
+    return EXIT_DONE;
+}
+
+static int open_rows(struct lookup *l)
+{
+    const struct lookup_opts *o = l->opts;
+    if (l->run->items.n)
+        return rows_of_arguments(&l->rows, l->run, l->table, &l->info);
+    if (has_words(o))
+        return rows_of_words(&l->rows, l->run, l->table, &l->info, o->tokens_file);
+    return rows_of_ids(&l->rows, l->run, l->table, &l->info, o->input, o->ids_format,
+                       o->ragged || o->has_pad_id);
+}
+
+/* --dtype, else the table's own type; NumPy has no bf16 and no 8-bit floats, which become f32. */
+static emb_dtype choose_dtype(const struct lookup *l)
+{
+    emb_dtype dtype = l->info.dtype;
+    bool numpy = strcmp(l->format, "npy") == 0 || strcmp(l->format, "npz") == 0;
+    if (l->opts->common.dtype)
+        return l->opts->common.dtype;
+    bool known = dtype == EMB_F64 || dtype == EMB_F32 || dtype == EMB_F16;
+    return numpy && emb_dtype_is_float(dtype) && !known ? EMB_F32 : dtype;
+}
+
+/* Can a finite number of `from` be too large for `to`? Then it must be counted. */
+static bool may_overflow(emb_dtype from, emb_dtype to)
+{
+    if (from == to || to == EMB_F64 || !emb_dtype_is_float(to))
+        return false;
+    return to != EMB_F32 || from == EMB_F64;
+}
+
+static int make_room(struct lookup *l)
+{
+    size_t stored_row = l->info.dims * emb_dtype_bytes(l->info.dtype);
+    size_t row = l->info.dims * emb_dtype_bytes(l->dtype);
+    bool counted = may_overflow(l->info.dtype, l->dtype);
+    l->block_rows = embi_max(1, LOOKUP_BLOCK_BYTES / embi_max(embi_max(row, stored_row), 1));
+    l->ids = malloc(LOOKUP_IDS * sizeof *l->ids);
+    l->block = malloc(embi_max(l->block_rows * row, 1));
+    l->stored = counted ? malloc(l->block_rows * stored_row) : NULL;
+    if (!l->ids || !l->block || (counted && !l->stored))
+        return fail_with(l->run, EXIT_MEMORY, NULL, "out of memory");
+    return EXIT_DONE;
+}
+
+int lookup_fetch(struct lookup *l, const uint64_t *rows, size_t n)
+{
+    emb_err err;
+    emb_block block = {.data = l->stored ? l->stored : l->block,
+                       .rows = n,
+                       .dims = l->info.dims,
+                       .dtype = l->stored ? l->info.dtype : l->dtype};
+    emb_status status = emb_table_gather(l->table, rows, n, &block, &err);
+    if (status == EMB_OK && l->stored)
+        status = emb_convert(l->block, l->dtype, l->stored, l->info.dtype, n * l->info.dims,
+                             &l->overflows, &err);
+    return status == EMB_OK ? EXIT_DONE : fail(l->run, l->run->table_name, &err);
+}
+
+static void report_overflows(struct lookup *l)
+{
+    bool to_nan = l->dtype == EMB_F8_E4M3 || l->dtype == EMB_F8_E4M3FNUZ ||
+                  l->dtype == EMB_F8_E5M2FNUZ || l->dtype == EMB_F8_E8M0;
+    if (l->overflows)
+        warn(l->run, NULL, "%llu numbers are too large for %s and became %s",
+             (unsigned long long)l->overflows, emb_dtype_name(l->dtype),
+             to_nan ? "NaN" : "infinite");
+}
+
+/* The table is open. */
+static int answer(struct lookup *l)
+{
+    int code = open_rows(l);
+    l->dtype = choose_dtype(l);
+    if (!code)
+        code = make_room(l);
+    progress_begin(&l->progress, l->run, 0, l->info.dims * emb_dtype_bytes(l->dtype));
+    if (!code)
+        code = is_array(l->format) ? lookup_array(l) : lookup_text(l);
+    progress_end(&l->progress);
+    report_overflows(l);
+    code = worse(code, l->rows.code);
+    rows_close(&l->rows);
+    free(l->stored);
+    free(l->block);
+    free(l->ids);
+    return code;
+}
+
+static int run_lookup(struct run *run, void *opts)
+{
+    struct lookup l = {.run = run, .opts = opts};
+    int code = check_sources(run, l.opts);
+    if (!code)
+        code = output_format(run, FORMATS, &l.format);
+    if (!code)
+        code = check_lists(run, l.opts, l.format);
+    if (!code)
+        code = open_table(run, &l.table, &l.info);
+    if (code)
+        return code;
+    if (l.opts->label == LABEL_TOKEN && !l.info.has_tokens)
+        code = fail_with(run, EXIT_DATA, run->table_name, "--label token: the table has no tokens");
+    if (!code)
+        code = answer(&l);
+    emb_table_close(l.table);
+    return code;
+}
+
+const struct cmd cmd_lookup = {
+    .name = "lookup",
+    .group = "Look",
+    .summary = "rows of ids or tokens, from arguments or a pipe",
+    .usage = "[ROW...] [-t TABLE] [-o FILE]\n"
+             "-i FILE [-t TABLE] [-o FILE]\n"
+             "--tokens-file FILE [-t TABLE] [-o FILE]",
+    .about =
+        "Prints the vector of each ROW: a number is an id, anything else a token. Without ROW, ids "
+        "come from standard input: separated by blanks or commas, or as JSON arrays, a line a "
+        "sequence; or a .npy file.\n"
+        "Text is `LABEL v1 v2 ... vD`, a row a line. Arrays are [n, D], or [B, L, D] when B > 1 "
+        "lines of one length came in; lines of one id each are one sequence.",
+    .examples = "embtool lookup cat dog\n"
+                "echo 256 1842 7301 | embtool lookup -t words.bin\n"
+                "embtool lookup -t model.safetensors -i ids.npy -o vectors.npy",
+    .options = options,
+    .defaults = &defaults,
+    .opts_bytes = sizeof(struct lookup_opts),
+    .run = run_lookup,
+};

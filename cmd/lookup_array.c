@@ -1,0 +1,257 @@
+/* lookup_array.c - rows as one array: npy, npz, safetensors, raw.
+ *
+ * The header of an array comes first, so its shape must be known: [n, D], or [B, L, D] for lists.
+ * Ids are kept (8 bytes each) until it is. For a .npy list of ids that is at once; for text that
+ * goes to a file, whose header can be completed later, when the second line has begun; for anything
+ * that goes to a pipe, at the end of the ids. From then on rows leave as ids arrive.
+ */
+#include "lookup.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct target {
+    struct lookup *l;
+    const char *path; /* NULL: standard output */
+    emb_writer *writer;
+    struct embi_buf kept; /* u64 [count]: rows that were read before the shape was known */
+};
+
+static const char *name_of(const struct target *t)
+{
+    return t->path ? t->path : "standard output";
+}
+
+static size_t kept_count(const struct target *t)
+{
+    return t->kept.n / sizeof(uint64_t);
+}
+
+static bool is_raw(const struct lookup *l)
+{
+    return strcmp(l->format, "raw") == 0;
+}
+
+/* A file that takes its name at the end can have its header completed then. */
+static bool can_complete(const struct target *t)
+{
+    struct stat info;
+    return t->path && (stat(t->path, &info) != 0 || S_ISREG(info.st_mode));
+}
+
+/* Are rows of a shape that is not wholly known yet welcome? */
+static bool may_stream(const struct target *t)
+{
+    const struct lookup *l = t->l;
+    if (l->rows.kind != ROWS_IDS || l->opts->ragged || l->opts->has_pad_id)
+        return false;
+    return l->rows.ids.kind == IDS_NPY || is_raw(l) || can_complete(t);
+}
+
+/* Is the shape known, but for its first number? */
+static bool is_decided(const struct target *t)
+{
+    const struct ids *ids = &t->l->rows.ids;
+    if (t->l->rows.ended)
+        return true;
+    if (!may_stream(t))
+        return false;
+    if (ids->kind != IDS_TEXT || is_raw(t->l))
+        return true;
+    return ids->sequences.n > 0 && ids->sequences.first > 0 && kept_count(t) > ids->sequences.first;
+}
+
+/* Lines of several lengths make no array. */
+static int check_even(const struct target *t)
+{
+    const struct lookup *l = t->l;
+    const struct sequences *s = &l->rows.ids.sequences;
+    if (l->rows.kind != ROWS_IDS || s->odd == 0 || l->opts->ragged || l->opts->has_pad_id)
+        return EXIT_DONE;
+    return fail_with(l->run, EXIT_DATA, l->rows.ids.in.path,
+                     "ids: sequence %" PRIu64 " has %" PRIu64 " ids, the first one %" PRIu64
+                     ": say --pad-id N or --ragged",
+                     s->odd + 1, s->odd_length, s->first);
+}
+
+/* Reads one chunk into l->ids. */
+static int read_chunk(struct target *t, size_t *n)
+{
+    int code = rows_read(&t->l->rows, t->l->ids, LOOKUP_IDS, n);
+    return code ? code : check_even(t);
+}
+
+static int keep_ids(struct target *t)
+{
+    int code = EXIT_DONE;
+    while (!code && !is_decided(t)) {
+        size_t n;
+        code = read_chunk(t, &n);
+        if (!code)
+            embi_buf_add(&t->kept, t->l->ids, n * sizeof *t->l->ids);
+        if (t->kept.failed)
+            code = fail_with(t->l->run, EXIT_MEMORY, NULL, "out of memory for the ids");
+    }
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Shapes
+ */
+
+/* Puts ids of row pad_id behind short sequences: kept becomes [B, longest]. */
+static int pad(struct target *t)
+{
+    struct lookup *l = t->l;
+    const struct sequences *s = &l->rows.ids.sequences;
+    struct embi_buf padded = {0};
+    size_t at = 0;
+    if (l->opts->pad_id >= l->info.rows)
+        return fail_with(l->run, EXIT_DATA, NULL,
+                         "--pad-id %" PRIu64 ": outside a table of %" PRIu64 " rows",
+                         l->opts->pad_id, l->info.rows);
+    for (uint64_t i = 0; s->odd && !padded.failed && i < s->n; i++) {
+        uint64_t length = ids_length(&l->rows.ids, i);
+        embi_buf_add(&padded, t->kept.s + at, length * sizeof length);
+        at += length * sizeof length;
+        for (; length < s->longest; length++)
+            embi_buf_add(&padded, &l->opts->pad_id, sizeof length);
+    }
+    if (!s->odd)
+        return EXIT_DONE;
+    embi_buf_free(&t->kept);
+    t->kept = padded;
+    return padded.failed ? fail_with(l->run, EXIT_MEMORY, NULL, "out of memory for the ids")
+                         : EXIT_DONE;
+}
+
+/* [n, D], [B, L, D], or for a .npy list its own shape and D. */
+static void set_shape(const struct target *t, emb_array *array)
+{
+    const struct lookup *l = t->l;
+    const struct ids *ids = &l->rows.ids;
+    const struct sequences *s = &ids->sequences;
+    bool lists = l->rows.kind == ROWS_IDS && !l->opts->ragged && s->longest != 1 &&
+                 (s->n > 1 || (s->n == 1 && !l->rows.ended));
+    if (l->rows.kind == ROWS_IDS && ids->kind == IDS_NPY && !l->opts->ragged) {
+        array->ndim = ids->ndim;
+        memcpy(array->shape, ids->shape, (size_t)ids->ndim * sizeof ids->shape[0]);
+    } else if (lists && !is_raw(l)) {
+        array->ndim = 2;
+        array->shape[0] = l->rows.ended ? s->n : EMB_ROWS_UNKNOWN;
+        array->shape[1] = s->longest;
+    } else {
+        array->ndim = 1;
+        array->shape[0] = l->rows.ended ? kept_count(t) : EMB_ROWS_UNKNOWN;
+    }
+    array->shape[array->ndim++] = l->info.dims;
+}
+
+static int open_target(struct target *t)
+{
+    struct lookup *l = t->l;
+    bool ragged = l->opts->ragged;
+    emb_array arrays[2] = {{.name = ragged ? "values" : NULL, .dtype = l->dtype},
+                           {.name = "offsets", .dtype = EMB_I64, .ndim = 1}};
+    emb_write_opts opts;
+    emb_err err;
+    set_shape(t, &arrays[0]);
+    arrays[1].shape[0] = l->rows.ids.sequences.n + 1;
+    write_opts(l->run, l->format, &opts);
+    if (emb_writer_open(l->run->ctx, t->path ? t->path : "-", arrays, ragged ? 2 : 1, &opts,
+                        &t->writer, &err) != EMB_OK)
+        return fail(l->run, name_of(t), &err);
+    return EXIT_DONE;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Rows
+ */
+
+static int put_block(struct target *t, void *data, uint64_t rows, uint32_t dims, emb_dtype dtype)
+{
+    emb_block block = {.data = data, .rows = rows, .dims = dims, .dtype = dtype};
+    emb_err err;
+    if (emb_writer_put(t->writer, &block, NULL, &err) != EMB_OK)
+        return fail(t->l->run, name_of(t), &err);
+    return EXIT_DONE;
+}
+
+static int put_rows(struct target *t, const uint64_t *rows, size_t n)
+{
+    struct lookup *l = t->l;
+    int code = EXIT_DONE;
+    for (size_t at = 0; !code && at < n; at += l->block_rows) {
+        size_t step = (size_t)embi_min(n - at, l->block_rows);
+        code = lookup_fetch(l, rows + at, step);
+        if (!code)
+            code = put_block(t, l->block, step, l->info.dims, l->dtype);
+        progress_add(&l->progress, step);
+    }
+    return code;
+}
+
+/* The rows that were kept, then those that still come. */
+static int put_all(struct target *t)
+{
+    emb_err err;
+    size_t n = kept_count(t);
+    t->l->progress.total_rows = t->l->rows.ended ? n : 0;
+    int code = n ? put_rows(t, (const uint64_t *)(const void *)t->kept.s, n) : EXIT_DONE;
+    embi_buf_free(&t->kept);
+    while (!code && !t->l->rows.ended) {
+        code = read_chunk(t, &n);
+        if (!code)
+            code = put_rows(t, t->l->ids, n);
+        if (!code && t->l->rows.paused && emb_writer_flush(t->writer, &err) != EMB_OK)
+            code = fail(t->l->run, name_of(t), &err);
+    }
+    return code;
+}
+
+/* offsets [B + 1]: sequence i is values[offsets[i] .. offsets[i + 1] - 1]. */
+static int put_offsets(struct target *t)
+{
+    const struct ids *ids = &t->l->rows.ids;
+    uint64_t offset = 0;
+    emb_err err;
+    if (emb_writer_next(t->writer, &err) != EMB_OK)
+        return fail(t->l->run, name_of(t), &err);
+    int code = put_block(t, &offset, 1, 1, EMB_I64);
+    for (uint64_t i = 0; !code && i < ids->sequences.n; i++) {
+        offset += ids_length(ids, i);
+        code = put_block(t, &offset, 1, 1, EMB_I64);
+    }
+    return code;
+}
+
+static int write_array(struct target *t)
+{
+    emb_err err;
+    int code = open_target(t);
+    if (!code)
+        code = put_all(t);
+    if (!code && t->l->opts->ragged)
+        code = put_offsets(t);
+    if (!code && emb_writer_commit(t->writer, &err) != EMB_OK)
+        code = fail(t->l->run, name_of(t), &err);
+    emb_writer_close(t->writer);
+    return code;
+}
+
+int lookup_array(struct lookup *l)
+{
+    struct target t = {.l = l};
+    const char *path = l->opts->common.output;
+    t.path = path && strcmp(path, "-") != 0 ? path : NULL;
+    int code = keep_ids(&t);
+    if (!code && l->opts->has_pad_id)
+        code = pad(&t);
+    if (!code && l->rows.code) /* nothing in an array would tell which row is missing */
+        code = fail_with(l->run, l->rows.code, t.path, "not written, since rows are missing");
+    if (!code)
+        code = write_array(&t);
+    embi_buf_free(&t.kept);
+    return code;
+}

@@ -1,0 +1,83 @@
+/* lookup_text.c - rows as text or JSON lines. Rows leave as they are asked for: whenever the input
+ * pauses, what is there is flushed, so that embtool can answer another program.
+ */
+#include "lookup.h"
+#include "out.h"
+
+#include <string.h>
+
+/* `#5` for a row of a table with tokens that has none. */
+static void put_label(struct lookup *l, struct out *out, enum label label, uint64_t row)
+{
+    emb_str token;
+    emb_err err;
+    if (label == LABEL_NONE)
+        return;
+    if (label == LABEL_ID) {
+        out_u64(out, row);
+    } else if (emb_table_token(l->table, row, &token, &err) == EMB_OK) {
+        out_token(out, token, ' ');
+    } else {
+        out_byte(out, '#');
+        out_u64(out, row);
+    }
+    out_byte(out, ' ');
+}
+
+static void put_json(struct lookup *l, struct out *out, uint64_t row, const char *vector)
+{
+    emb_str token;
+    emb_err err;
+    out_text(out, "{\"id\":");
+    out_u64(out, row);
+    out_byte(out, ',');
+    if (l->info.has_tokens && emb_table_token(l->table, row, &token, &err) == EMB_OK)
+        out_json_token(out, "token", token);
+    out_text(out, "\"vector\":");
+    out_json_elements(out, l->dtype, vector, l->info.dims);
+    out_text(out, "}\n");
+}
+
+static int put_rows(struct lookup *l, struct out *out, enum label label, const uint64_t *rows,
+                    size_t n)
+{
+    size_t row_bytes = l->info.dims * emb_dtype_bytes(l->dtype);
+    bool json = strcmp(l->format, "json") == 0;
+    int code = lookup_fetch(l, rows, n);
+    for (size_t i = 0; !code && i < n; i++) {
+        const char *vector = l->block + i * row_bytes;
+        if (json) {
+            put_json(l, out, rows[i], vector);
+        } else {
+            put_label(l, out, label, rows[i]);
+            out_elements(out, l->dtype, vector, l->info.dims, ' ');
+            out_byte(out, '\n');
+        }
+        code = out->code;
+    }
+    progress_add(&l->progress, n);
+    return code;
+}
+
+static enum label choose_label(const struct lookup *l)
+{
+    if (l->opts->label >= 0)
+        return (enum label)l->opts->label;
+    return l->info.has_tokens ? LABEL_TOKEN : LABEL_ID;
+}
+
+int lookup_text(struct lookup *l)
+{
+    struct out out;
+    enum label label = choose_label(l);
+    int code = out_open(l->run, l->opts->common.output, &out);
+    while (!code && !l->rows.ended) {
+        size_t n;
+        code = rows_read(&l->rows, l->ids, LOOKUP_IDS, &n);
+        for (size_t at = 0; !code && at < n; at += l->block_rows)
+            code = put_rows(l, &out, label, l->ids + at, (size_t)embi_min(n - at, l->block_rows));
+        if (!code && l->rows.paused)
+            code = out_flush(&out);
+    }
+    return out_close(&out, code);
+}

@@ -1,0 +1,242 @@
+/* main.c - from argv to a command and from its answer to the exit code; no logic of its own.
+ *
+ * The only file that reads the environment. A new command is one line in `commands`. Standard
+ * output is closed here at the end, since that, too, can fail.
+ */
+#include "main.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* The Makefile says what it found: "http yes  blas no  cuda no". */
+#ifndef EMBTOOL_FEATURES
+#define EMBTOOL_FEATURES "http no  blas no  cuda no"
+#endif
+
+enum { MAX_THREADS = 1024 };
+
+static const struct cmd *const commands[] = {&cmd_lookup, &cmd_similar, &cmd_stats, &cmd_init,
+                                             NULL};
+
+/* Descriptors 0 to 2 that the caller closed are opened so that using them fails, and no file of
+ * ours can take their place. */
+static void fill_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) < 0)
+            _exit(EXIT_FILE);
+    }
+}
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static void read_env(struct run_env *env)
+{
+    const char *term = variable("TERM"), *columns = variable("COLUMNS");
+    uint64_t n = 0;
+    env->table = variable("EMBTOOL_TABLE");
+    env->threads = variable("EMBTOOL_THREADS");
+    env->disable_cpu = variable("EMB_DISABLE_CPU");
+    env->plain = variable("NO_COLOR") || (term && strcmp(term, "dumb") == 0);
+    if (columns && opt_u64(columns, &n))
+        env->columns = (size_t)embi_min(n, 1000);
+}
+
+static void look_at_streams(struct run *run)
+{
+    struct winsize size;
+    run->in_tty = isatty(STDIN_FILENO);
+    run->out_tty = isatty(STDOUT_FILENO);
+    run->err_tty = isatty(STDERR_FILENO);
+    run->columns = 80;
+    if (run->env.columns)
+        run->columns = run->env.columns;
+    else if (run->out_tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+        run->columns = size.ws_col;
+    run->columns = embi_max(run->columns, 40);
+}
+
+/* Text that belongs to no command's answer, to standard output or error. */
+static int print_text(struct run *run, int fd, struct embi_buf *text)
+{
+    int code = text->failed ? fail_with(run, EXIT_MEMORY, NULL, "out of memory") : EXIT_DONE;
+    for (size_t at = 0; !code && at < text->n;) {
+        ssize_t n = write(fd, text->s + at, text->n - at);
+        if (n >= 0)
+            at += (size_t)n;
+        else if (errno != EINTR)
+            code = fail_with(run, EXIT_FILE, "standard output", "%s", strerror(errno));
+    }
+    embi_buf_free(text);
+    return code;
+}
+
+static int print_help(struct run *run, const struct cmd *cmd)
+{
+    struct embi_buf text = {0};
+    size_t columns = run->out_tty ? (size_t)embi_min(run->columns, 100) : 80;
+    if (cmd)
+        help_command(&text, cmd, columns);
+    else
+        help_list(&text, commands);
+    return print_text(run, STDOUT_FILENO, &text);
+}
+
+/* -j, else $EMBTOOL_THREADS, else 0. */
+static int choose_threads(struct run *run, int *threads)
+{
+    uint64_t n = run->common->threads;
+    const char *text = run->env.threads;
+    if (!run->common->has_threads && text && !opt_u64(text, &n))
+        return usage_error(run, "EMBTOOL_THREADS=%s: expected a whole number", text);
+    if (n > MAX_THREADS)
+        return usage_error(run, "%" PRIu64 " threads: expected at most %d", n, MAX_THREADS);
+    *threads = (int)n;
+    return EXIT_DONE;
+}
+
+static int make_context(struct run *run)
+{
+    emb_ctx_opts opts = {.size = sizeof opts, .log = say_log, .log_arg = run};
+    emb_err err;
+    int code = choose_threads(run, &opts.threads);
+    if (code)
+        return code;
+    opts.disable_cpu = run->env.disable_cpu;
+    if (emb_ctx_new(&opts, &run->ctx, &err) != EMB_OK)
+        return fail(run, NULL, &err);
+    return EXIT_DONE;
+}
+
+static int print_version(struct run *run)
+{
+    struct embi_buf text = {0};
+    int code = make_context(run);
+    if (code)
+        return code;
+    embi_buf_print(&text, "embtool %s\n%s  kernels %s  threads %d\n", emb_version(),
+                   EMBTOOL_FEATURES, emb_ctx_kernels(run->ctx), emb_ctx_threads(run->ctx));
+    return print_text(run, STDOUT_FILENO, &text);
+}
+
+static const struct cmd *find_command(const char *name)
+{
+    for (size_t i = 0; commands[i]; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    }
+    return NULL;
+}
+
+static int unknown_command(struct run *run, const char *name)
+{
+    const struct cmd *best = NULL;
+    unsigned distance = 99;
+    if (name[0] == '-')
+        return usage_error(run, "unknown option %s; options follow the command", name);
+    for (size_t i = 0; commands[i]; i++) {
+        if (opt_closer(name, commands[i]->name, &distance))
+            best = commands[i];
+    }
+    if (best)
+        return usage_error(run, "unknown command %s; did you mean %s?", name, best->name);
+    return usage_error(run, "unknown command %s; embtool --help lists them", name);
+}
+
+/* Options are parsed and the context is made; then the command has the word. */
+static int run_parsed(struct run *run, void *opts)
+{
+    int code = make_context(run);
+    if (code)
+        return code;
+    catch_sigbus(run);
+    return run->cmd->run(run, opts);
+}
+
+static int run_command(struct run *run, int argc, char **argv)
+{
+    struct embi_buf why = {0};
+    int code = EXIT_DONE;
+    void *opts = calloc(1, run->cmd->opts_bytes);
+    if (!opts)
+        return fail_with(run, EXIT_MEMORY, NULL, "out of memory");
+    if (run->cmd->defaults)
+        memcpy(opts, run->cmd->defaults, run->cmd->opts_bytes);
+    run->common = opts;
+    switch (opt_parse(run->cmd->options, opts, &run->items, argc, argv, &why)) {
+    case OPT_OK: code = run_parsed(run, opts); break;
+    case OPT_HELP: code = print_help(run, run->cmd); break;
+    case OPT_BAD: code = usage_error(run, "%s", embi_buf_cstr(&why)); break;
+    }
+    embi_buf_free(&why);
+    opt_free(run->cmd->options, opts, &run->items);
+    free(opts);
+    return code;
+}
+
+/* `embtool help [COMMAND]` */
+static int help_about(struct run *run, const char *name)
+{
+    const struct cmd *cmd = name ? find_command(name) : NULL;
+    if (name && !cmd)
+        return unknown_command(run, name);
+    return print_help(run, cmd);
+}
+
+/* `embtool` alone: an error for a script, the list of commands for people. */
+static int no_command(struct run *run)
+{
+    struct embi_buf text = {0};
+    usage_error(run, "a command is missing");
+    help_list(&text, commands);
+    print_text(run, STDERR_FILENO, &text);
+    return EXIT_USAGE;
+}
+
+static int dispatch(struct run *run, int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (!word)
+        return no_command(run);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        return help_about(run, argc > 2 ? argv[2] : NULL);
+    if (strcmp(word, "--version") == 0)
+        return print_version(run);
+    run->cmd = find_command(word);
+    if (!run->cmd)
+        return unknown_command(run, word);
+    return run_command(run, argc - 2, argv + 2);
+}
+
+/* Some file systems report a failed write only here. */
+static int close_stdout(struct run *run, int code)
+{
+    if (close(STDOUT_FILENO) == 0 || errno == EBADF || code > EXIT_NO)
+        return code;
+    return fail_with(run, EXIT_FILE, "standard output", "%s", strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+    struct common none = {0}; /* until a command brings its own */
+    struct run run = {.common = &none};
+    fill_streams();
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write like any other */
+    read_env(&run.env);
+    look_at_streams(&run);
+    int code = dispatch(&run, argc, argv);
+    emb_ctx_free(run.ctx);
+    embi_buf_free(&run.warnings);
+    free(run.builtin);
+    return close_stdout(&run, code);
+}

@@ -1,0 +1,109 @@
+/* names.c - reads ids strictly, and finds tokens with a word about what they were taken for.
+ */
+#include "names.h"
+
+#include "util/buf.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { SUGGESTIONS = 5 };
+
+enum id_text id_read(const char *s, size_t n, uint64_t rows, uint64_t *id)
+{
+    uint64_t x = 0;
+    bool negative = n && s[0] == '-', fits = true;
+    size_t at = negative;
+    if (at == n)
+        return ID_NONE;
+    for (; at < n; at++) {
+        if (s[at] < '0' || s[at] > '9')
+            return ID_NONE;
+        fits = fits && !__builtin_mul_overflow(x, 10u, &x) &&
+               !__builtin_add_overflow(x, (uint64_t)(s[at] - '0'), &x);
+    }
+    if (negative || !fits || x >= rows)
+        return ID_OUTSIDE;
+    *id = x;
+    return ID_OK;
+}
+
+const char *id_range(char out[RANGE_MAX], uint64_t rows)
+{
+    if (rows)
+        snprintf(out, RANGE_MAX, "0..%" PRIu64, rows - 1);
+    else
+        snprintf(out, RANGE_MAX, "a table of no rows");
+    return out;
+}
+
+int id_span(struct run *run, const char *text, uint64_t rows, uint64_t *first, uint64_t *last)
+{
+    char range[RANGE_MAX];
+    const char *dots = strstr(text, "..");
+    const char *end = dots ? dots + 2 : text;
+    enum id_text a = id_read(text, dots ? (size_t)(dots - text) : strlen(text), rows, first);
+    enum id_text b = id_read(end, strlen(end), rows, last);
+    if (a == ID_NONE || b == ID_NONE)
+        return usage_error(run, "--id %s: expected an id or a range such as 0..99", text);
+    if (a == ID_OUTSIDE || b == ID_OUTSIDE)
+        return fail_with(run, EXIT_DATA, NULL, "--id %s: outside %s", text, id_range(range, rows));
+    if (*first > *last)
+        return usage_error(run, "--id %s: the range is empty", text);
+    return EXIT_DONE;
+}
+
+const char *word_show(char out[WORD_MAX], const char *s, size_t n)
+{
+    static const char nul[] = "\\x00";
+    size_t used = 0;
+    for (size_t i = 0; i < n && used + sizeof nul < WORD_MAX; i++) {
+        size_t bytes = s[i] ? 1 : sizeof nul - 1;
+        memcpy(out + used, s[i] ? s + i : nul, bytes);
+        used += bytes;
+    }
+    out[used] = 0;
+    return out;
+}
+
+/* `catt: not in the vocabulary; close: cat, cats` */
+static int not_found(struct run *run, const emb_table *table, emb_str word)
+{
+    uint64_t rows[SUGGESTIONS];
+    size_t found = 0;
+    emb_str token;
+    emb_err err;
+    struct embi_buf line = {0};
+    char shown[WORD_MAX];
+    if (emb_table_suggest(table, word, rows, SUGGESTIONS, &found, &err) != EMB_OK)
+        found = 0;
+    embi_buf_print(&line, "%s: not in the vocabulary",
+                   word.n ? word_show(shown, word.s, word.n) : "''");
+    for (size_t i = 0; i < found; i++) {
+        if (emb_table_token(table, rows[i], &token, &err) != EMB_OK)
+            continue;
+        embi_buf_text(&line, i ? ", " : "; close: ");
+        embi_buf_text(&line, word_show(shown, token.s, token.n));
+    }
+    fail_with(run, EXIT_NO, NULL, "%s", embi_buf_cstr(&line));
+    embi_buf_free(&line);
+    return EXIT_NO;
+}
+
+int find_token(struct run *run, const emb_table *table, emb_str word, uint64_t *row)
+{
+    emb_err err;
+    emb_str token;
+    char typed[WORD_MAX], found[WORD_MAX];
+    emb_status status = emb_table_resolve(table, word, row, &err);
+    if (status == EMB_NOT_FOUND)
+        return not_found(run, table, word);
+    if (status == EMB_OK)
+        status = emb_table_token(table, *row, &token, &err);
+    if (status != EMB_OK)
+        return fail(run, run->table_name, &err);
+    if (!embi_str_equal(token, word))
+        note(run, NULL, "%s: the row of %s answers", word_show(typed, word.s, word.n),
+             word_show(found, token.s, token.n));
+    return EXIT_DONE;
+}

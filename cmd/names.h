@@ -1,0 +1,33 @@
+/* names.h - from what users call a row (an id, a range of ids, a token) to its number.
+ */
+#ifndef EMBTOOL_NAMES_H
+#define EMBTOOL_NAMES_H
+
+#include "cmd.h"
+
+enum id_text {
+    ID_OK,
+    ID_OUTSIDE, /* a whole number, but not in 0..rows-1 */
+    ID_NONE     /* not a whole number in decimal digits */
+};
+
+/* Reads the n bytes at s as an id below `rows`. */
+enum id_text id_read(const char *s, size_t n, uint64_t rows, uint64_t *id);
+
+/* "0..3", or "a table of no rows". Returns out. */
+#define RANGE_MAX 48
+const char *id_range(char out[RANGE_MAX], uint64_t rows);
+
+/* "7" or "0..99" as first and last; both below `rows`, first <= last. Returns 0, or an exit code
+ * after the message: 2 for what is no range, 3 for ids outside. */
+int id_span(struct run *run, const char *text, uint64_t rows, uint64_t *first, uint64_t *last);
+
+/* The first bytes of a word for a message, NUL as \x00, which would end it. Returns out. */
+#define WORD_MAX 120
+const char *word_show(char out[WORD_MAX], const char *s, size_t n);
+
+/* The row of a word as users type it (emb_table_resolve). If another spelling answered, a note says
+ * which. EXIT_NO, after a line with close spellings, where the vocabulary does not have it. */
+int find_token(struct run *run, const emb_table *table, emb_str word, uint64_t *row);
+
+#endif

@@ -1,0 +1,41 @@
+/* rows.h - the rows that a run of lookup asks for, in order: from its arguments, from lines that
+ * hold a token each, or from lists of ids. All three are read in the same way, in chunks.
+ */
+#ifndef EMBTOOL_ROWS_H
+#define EMBTOOL_ROWS_H
+
+#include "ids.h"
+
+/* Tags of the items that are no plain arguments. */
+enum { ROW_ID = 1, ROW_TOKEN };
+
+enum rows_kind { ROWS_ARGUMENTS, ROWS_WORDS, ROWS_IDS };
+
+struct rows {
+    struct run *run;
+    const emb_table *table;
+    emb_table_info info;
+    enum rows_kind kind;
+    bool ended, paused; /* after rows_read: see ids.h */
+    int code;           /* EXIT_NO once a token was not found */
+
+    struct embi_buf spans; /* ROWS_ARGUMENTS: struct span, next one at `at` */
+    size_t at;
+    struct input in; /* ROWS_WORDS */
+    struct ids ids;  /* ROWS_IDS */
+};
+
+/* Each returns 0, or an exit code after the message; rows_close ends it in any case. Tokens that
+ * are not in the vocabulary are reported and left out. */
+int rows_of_arguments(struct rows *rows, struct run *run, const emb_table *table,
+                      const emb_table_info *info);
+int rows_of_words(struct rows *rows, struct run *run, const emb_table *table,
+                  const emb_table_info *info, const char *path);
+int rows_of_ids(struct rows *rows, struct run *run, const emb_table *table,
+                const emb_table_info *info, const char *path, const char *format, bool keep);
+void rows_close(struct rows *rows);
+
+/* Up to max rows into out; *n says how many. */
+int rows_read(struct rows *rows, uint64_t *out, size_t max, size_t *n);
+
+#endif

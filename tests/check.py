@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Runs suites of checks, streams what they print, and adds up: check.py --build DIR SUITE...
+
+Each suite is a list of programs. A program says how it went by a line `N passed, N failed[, N skipped]`
+or Criterion's synthesis line; one that exits other than 0 without counting a failure counts as one.
+Under a sanitizer, a report in the output is a failure whatever the exit code (Criterion exits 0 on leaks).
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TALLY = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
+CRITERION = re.compile(r"Tested: .*?(\d+) .*?Passing: .*?(\d+) .*?Failing: .*?(\d+) .*?Crashing: .*?(\d+)")
+REPORT = re.compile(r"(ERROR|WARNING): \w+Sanitizer|runtime error:")
+# The acceptance cases that need table files only; those of model directories join with that capability.
+FILE_CASES = ("B06", "B1[06]*", "B2[0-6]*", "B27.*", "B32", "B34", "B4*", "B54.*", "similar.*", "stats.*", "init.*")
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def programs(suite, build, sanitizer):
+    """The command lines of a suite."""
+    tool, py = str(build / "embtool"), sys.executable
+    slow = ["--slow", "10"] if sanitizer else []
+    jobs = ["--jobs", str(os.cpu_count() or 1)]
+    tests = ROOT / "tests"
+    if suite in ("unit", "kern"):
+        found = sorted(p for p in (build / "tests" / suite).glob("*") if p.is_file() and not p.suffix)
+        return [[str(p)] + (["--ascii"] if suite == "unit" else []) for p in found]
+    have = "lookup,similar,stats,init"
+    files = [x for c in FILE_CASES for x in ("--only", c)]
+    one = {
+        "cli": [py, tests / "cli/run.py", tool, *jobs, *slow],
+        "cases": [py, tests / "cases/run.py", tool, "--capability", "main", "--have", have,
+                  *files, *jobs, *slow],
+        "golden": [py, tests / "data/check_golden.py", tool, "--kinds",
+                   "npy,npy ids,safetensors,word2vec binary,word2vec text,glove text"],
+        "bad": [py, tests / "bad/run.py", tool, *slow],
+        "docs": [py, tests / "lint/docs_check.py", tool],
+        "peers": [py, tests / "peers/run.py", tool, "--build", build],
+        "lint": [py, tests / "lint/run.py", "--build", build],
+    }
+    return [[str(x) for x in one[suite]]]
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def add(self, passed, failed, skipped=0):
+        self.passed, self.failed, self.skipped = self.passed + passed, self.failed + failed, self.skipped + skipped
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def counted(line):
+    m = TALLY.match(line)
+    if m:
+        return int(m[1]), int(m[2]), int(m[3] or 0)
+    m = CRITERION.search(line)
+    return (int(m[2]), int(m[3]) + int(m[4]), 0) if m else None
+
+
+def run(command, environment):
+    """Counts of one program; its output goes through, but for its own tally line."""
+    tally, reports = Tally(), 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True,
+                          errors="replace") as p:
+        for line in p.stdout:
+            plain = ANSI.sub("", line.rstrip("\n"))
+            found = counted(plain)
+            reports += bool(REPORT.search(plain))
+            if found:
+                tally.add(*found)
+            else:
+                print(plain, flush=True)
+    if p.returncode and not tally.failed:
+        print(f"FAIL {' '.join(command)}: exit {p.returncode}")
+        tally.add(0, 1)
+    if reports and not tally.failed:
+        print(f"FAIL {' '.join(command)}: sanitizer report")
+        tally.add(0, 1)
+    if not tally.passed and not tally.failed and not tally.skipped:
+        print(f"FAIL {' '.join(command)}: ran no test")
+        tally.add(0, 1)
+    return tally
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--build", type=Path, required=True)
+    p.add_argument("--sanitizer")
+    p.add_argument("suites", nargs="+")
+    a = p.parse_args()
+    environment = dict(os.environ, PATH=f"{a.build.resolve()}:{os.environ['PATH']}")
+    if a.sanitizer == "asan":
+        environment.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
+        environment.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
+    total = Tally()
+    for suite in a.suites:
+        tally = Tally()
+        for command in programs(suite, a.build.resolve(), a.sanitizer):
+            one = run(command, environment)
+            tally.add(one.passed, one.failed, one.skipped)
+        print(f"== {suite}: {tally}", flush=True)
+        total.add(tally.passed, tally.failed, tally.skipped)
+    print(total)
+    return total.failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
