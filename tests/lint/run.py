@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""What the design promises about the code, checked as facts: run.py --build DIR [--only NAME].
+
+Layers, exports, what the library may not call, the public header on its own, libraries that the
+program loads, format, static analysis. One line a check, then `N passed, N failed, N skipped`.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LIB, CMD = ROOT / "lib", ROOT / "cmd"
+C_FILES = sorted([*LIB.glob("*/*.c"), *CMD.glob("*.c")])
+SOURCES = sorted([*C_FILES, *LIB.glob("*/*.h"), *CMD.glob("*.h"), LIB / "emb.h"])
+
+
+class Skip(Exception):
+    pass
+
+
+def tool(*names):
+    for name in names:
+        if shutil.which(name):
+            return name
+    raise Skip(f"{names[0]} is not installed")
+
+
+def output(*command):
+    r = subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace")
+    if r.returncode:
+        raise AssertionError(f"{command[0]}: exit {r.returncode}: {(r.stdout + r.stderr).strip()[:2000]}")
+    return r.stdout
+
+
+def expect(bad, what):
+    assert not bad, what + ":\n    " + "\n    ".join(map(str, list(bad)[:20]))
+
+
+# ---------------------------------------------------------------- the checks
+
+# Each layer may include what stands to its left, and itself; num and io do not see each other.
+MAY_SEE = {
+    "util": {"util"},
+    "num": {"util", "num"},
+    "io": {"util", "io"},
+    "fmt": {"util", "num", "io", "fmt"},
+    "dev": {"util", "num", "io", "dev"},
+    "table": {"util", "num", "io", "fmt", "dev", "table"},
+    "model": {"util", "num", "io", "fmt", "dev", "table", "model"},
+    "ops": {"util", "num", "io", "fmt", "dev", "table", "model", "ops"},
+}
+BORROWED = {"util/buf.h", "util/json.h"}          # by cmd
+OWNERS = {"zlib.h": "lib/io/zip.c lib/io/gz.c", "curl/curl.h": "lib/http/", "cblas.h": "lib/blas/",
+          "dlfcn.h": "lib/dev/load.c", "cuda.h": "lib/cuda/"}
+
+
+def includes(path):
+    return re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', path.read_text(), re.M)
+
+
+def layers(_):
+    """A file includes only what its layer may see; one owner for each outside library."""
+    bad = []
+    for path in SOURCES:
+        here = path.relative_to(ROOT)
+        layer = path.parent.name if path.is_relative_to(LIB) and path.parent != LIB else "cmd"
+        for name in includes(path):
+            owner = OWNERS.get(name)
+            if owner and not any(str(here).startswith(o) for o in owner.split()):
+                bad.append(f"{here} includes <{name}>, which belongs to {owner}")
+            top = name.split("/")[0]
+            if "/" not in name or top not in MAY_SEE:
+                continue
+            if layer == "cmd" and name not in BORROWED and path != LIB / "emb.h":
+                bad.append(f"{here} includes {name}: cmd sees emb.h, util/buf.h and util/json.h")
+            elif layer != "cmd" and top not in MAY_SEE[layer]:
+                bad.append(f"{here} includes {name}: {layer} stands left of {top}")
+    expect(bad, "includes against the layers")
+
+
+def declared():
+    text = re.sub(r"/\*.*?\*/", "", (LIB / "emb.h").read_text(), flags=re.S)
+    return set(re.findall(r"EMB_API[^;]*?\b(emb_\w+)\s*\(", text))
+
+
+def exports(build):
+    """libemb.so exports exactly the functions that emb.h declares."""
+    names = {line.split()[-1] for line in output("nm", "-D", "--defined-only", build / "libemb.so").splitlines()}
+    names -= {"_init", "_fini"}
+    expect(sorted(names ^ declared()), "exported or declared, but not both")
+
+
+FORBIDDEN = {"exit", "_exit", "abort", "stderr", "stdout", "printf", "puts", "perror", "getenv", "secure_getenv",
+             "strtod", "strtof", "strtol", "atoi", "atof", "setlocale", "signal", "sigaction", "gets", "strcpy",
+             "strcat", "sprintf", "vsprintf", "system", "popen", "rand", "srand", "__assert_fail", "strtok"}
+
+
+def forbidden_calls(build):
+    """libemb neither prints nor exits, and reads neither the environment nor the locale."""
+    undefined = {line.split()[-1].split("@")[0] for line in output("nm", "-u", build / "libemb.a").splitlines()
+                 if " U " in f" {line} "}
+    expect(sorted(undefined & FORBIDDEN), "forbidden in libemb")
+
+
+def no_globals(build):
+    """libemb keeps no writable state: nothing in .data or .bss but tables that are read-only once relocated."""
+    rows = re.findall(r"^[0-9a-f]+ .{7} (\S+)\t([0-9a-f]+) +(?:\.\w+ )?(\S+)$", output("objdump", "-t", build / "libemb.a"), re.M)
+    assert rows, "objdump -t printed no symbols"
+    bad = [f"{name} in {section}" for section, size, name in rows
+           if re.match(r"(\.data|\.bss|\.tdata|\.tbss|\*COM\*)", section) and not section.startswith(".data.rel.ro")
+           and int(size, 16)]
+    expect(sorted(bad), "writable globals")
+
+
+def header_alone(_):
+    """emb.h compiles by itself as C11 and as C++17, and is at least 60 % comment."""
+    with tempfile.TemporaryDirectory() as tmp:
+        for compiler, flags, name in (("cc", ["-std=c11", "-pedantic"], "x.c"), ("c++", ["-std=c++17"], "x.cc")):
+            path = Path(tmp, name)
+            path.write_text('#include "emb.h"\nint main(void) { return emb_version() == 0; }\n')
+            output(tool(compiler, "gcc"), *flags, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{LIB}", path)
+    text = (LIB / "emb.h").read_text()
+    comments = sum(len(c) for c in re.findall(r"/\*.*?\*/", text, re.S))
+    share = comments / len(re.sub(r"[ \t]+\n", "\n", text))
+    assert share >= 0.6, f"emb.h: {share:.0%} comment"
+
+
+def loaded_libraries(build):
+    """The program loads no BLAS, curl or CUDA library when it starts."""
+    needed = re.findall(r"NEEDED.*\[(.*)\]", output(tool("readelf"), "-d", build / "embtool"))
+    sanitizers = {n for n in needed if re.match(r"lib(asan|ubsan|tsan|stdc|gcc)", n)}
+    allowed = {n for n in needed if re.match(r"(libc|libm|libz|libpthread|ld-linux.*)\.so", n)}
+    expect(sorted(set(needed) - allowed - sanitizers), "libraries that cost start-up")
+
+
+BANNED_WORDS = {r"\bTODO\b|\bFIXME\b|\bXXX\b": "unfinished", r"\b(strtod|strtof|atof|sscanf)\s*\(": "locale",
+                r"\b(sprintf|strcpy|strcat|gets|alloca)\s*\(": "unsafe",
+                r"printf\s*\([^;]*%[-+ 0-9.*]*l?[fgeEGF]\b": "numbers for users go through emb_number_*"}
+
+
+def banned_words(_):
+    """Source text: nothing unfinished, nothing that depends on the locale."""
+    bad = []
+    for path in SOURCES:
+        for at, line in enumerate(path.read_text().splitlines(), 1):
+            bad += [f"{path.relative_to(ROOT)}:{at}: {why}" for word, why in BANNED_WORDS.items() if re.search(word, line)]
+    expect(bad, "banned")
+
+
+def clang_format(_):
+    """clang-format 14 has nothing to change."""
+    program = tool("clang-format-14", "clang-format")
+    if "version 14" not in output(program, "--version"):
+        raise Skip("clang-format is pinned to version 14")
+    files = [*SOURCES, *sorted((ROOT / "tests").glob("unit/*.[ch]")), *sorted((ROOT / "tests").glob("kern/*.[ch]"))]
+    r = subprocess.run([program, "--dry-run", "-Werror", *map(str, files)], capture_output=True, text=True, cwd=ROOT)
+    expect(sorted({line.split(":")[0] for line in r.stderr.splitlines() if "error:" in line}), "not formatted")
+
+
+def clang_tidy(_):
+    """clang-tidy's analyzer and bug checks find nothing."""
+    program = tool("clang-tidy-14", "clang-tidy")
+    checks = "-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions," \
+             "-bugprone-implicit-widening-of-multiplication-result,-bugprone-assignment-in-if-condition," \
+             "-bugprone-reserved-identifier,-bugprone-not-null-terminated-result,-bugprone-sizeof-expression," \
+             "-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling"
+    flags = ["-std=c11", "-D_GNU_SOURCE", "-mavx2", "-mfma", "-mf16c", f"-I{LIB}"]
+    def one(path):                        # a process each: in one process clang 14 mixes up va_lists of several files
+        r = subprocess.run([program, "--quiet", f"--checks={checks}", str(path), "--", *flags], capture_output=True,
+                           text=True, cwd=ROOT)
+        return [line for line in r.stdout.splitlines() if "warning:" in line or "error:" in line]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = {line for lines in pool.map(one, C_FILES) for line in lines}
+    expect(sorted(found), "clang-tidy")
+
+
+def cppcheck(_):
+    """cppcheck finds nothing."""
+    r = subprocess.run([tool("cppcheck"), "-q", "-j2", "--enable=warning,portability", "--inline-suppr", "--std=c11",
+                        f"-I{LIB}", str(LIB), str(CMD)], capture_output=True, text=True, cwd=ROOT)
+    expect([line for line in r.stderr.splitlines() if re.search(r": (error|warning|portability):", line)], "cppcheck")
+
+
+def options_documented(build):
+    """docs/commands/X.md has a page for each command and names each option of its -h, and no other."""
+    program = build / "embtool"
+    help_text = output(program, "--help")
+    commands = [c for c in re.findall(r"^\s+([a-z]+)\s{2,}", help_text, re.M) if c not in ("help",)]
+    assert commands, "embtool --help lists no command"
+    bad = []
+    for command in commands:
+        page = ROOT / "docs/commands" / f"{command}.md"
+        listed = set(re.findall(r"(?<![\w-])(--[a-z][a-z0-9-]*)", output(program, command, "-h")))
+        written = set(re.findall(r"^\| .*$", page.read_text(), re.M)) if page.exists() else set()
+        named = {o for row in written for o in re.findall(r"(?<![\w-])(--[a-z][a-z0-9-]*)", row.split("|")[1])}
+        bad += [f"{command}: {o} is not in its page's option table" for o in sorted(listed - named)]
+        bad += [f"{command}: {o} is in its page, not in -h" for o in sorted(named - listed)]
+    expect(bad, "options and pages")
+
+
+CHECKS = [layers, exports, forbidden_calls, no_globals, header_alone, loaded_libraries, banned_words, clang_format,
+          clang_tidy, cppcheck, options_documented]
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--build", type=Path, required=True)
+    p.add_argument("--only", action="append")
+    a = p.parse_args()
+    counts = {"ok": 0, "FAIL": 0, "skip": 0}
+    for check in CHECKS:
+        if a.only and check.__name__ not in a.only:
+            continue
+        try:
+            check(a.build.resolve())
+            result, why = "ok", check.__doc__
+        except Skip as e:
+            result, why = "skip", str(e)
+        except AssertionError as e:
+            result, why = "FAIL", str(e)
+        counts[result] += 1
+        print(f"{result:4} {check.__name__}: {why}", flush=True)
+    print(f"{counts['ok']} passed, {counts['FAIL']} failed, {counts['skip']} skipped")
+    return counts["FAIL"] > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
