@@ -1,0 +1,117 @@
+/* tokenizer_json_model.c - "model" of a tokenizer.json: its vocabulary.
+ *
+ * BPE, WordPiece and WordLevel have an object token -> id, in any order and with holes; Unigram an
+ * array of [piece, score], whose index is the id. Files that do not name their type are told apart
+ * by that. The rest is skipped: merges must be JSON, but no more is asked of them (to look at each
+ * would take as long as a third of all the reading).
+ */
+#include "model/tokenizer_read.h"
+
+#include "util/err.h"
+
+static emb_status read_object(struct embi_token_source *src, struct embi_json *j, uint64_t *entries,
+                              emb_err *err)
+{
+    struct embi_json_value key, v;
+    emb_status status = EMB_OK;
+    uint64_t id;
+    for (; !status && embi_json_member(j, &key); ++*entries) {
+        emb_str token;
+        embi_json_next(j, &v);
+        if (!embi_token_id(j, &v, &id))
+            return EMB_OK;
+        status = embi_token_source_string(src, &key, &token, err);
+        if (!status)
+            status = embi_token_put(src, id, token, key.s, err);
+    }
+    return status;
+}
+
+/* [piece, score] */
+static bool read_pair(struct embi_json *j, struct embi_json_value *piece)
+{
+    struct embi_json_value score = {0}, more;
+    embi_json_enter(j, EMBI_JSON_ARRAY);
+    if (!embi_json_item(j) || embi_json_next(j, piece) != EMBI_JSON_STRING || !embi_json_item(j) ||
+        embi_json_next(j, &score) != EMBI_JSON_NUMBER)
+        embi_json_reject(j, piece, "a piece and its score");
+    else if (embi_json_item(j) && embi_json_next(j, &more) != EMBI_JSON_ERROR)
+        embi_json_reject(j, &more, "a piece and its score, and nothing more");
+    return score.kind == EMBI_JSON_NUMBER;
+}
+
+static emb_status read_array(struct embi_token_source *src, struct embi_json *j, uint64_t *entries,
+                             emb_err *err)
+{
+    emb_status status = EMB_OK;
+    for (; !status && embi_json_item(j); ++*entries) {
+        struct embi_json_value piece = {.s = src->s + embi_json_at(j)};
+        emb_str token;
+        if (!read_pair(j, &piece))
+            return EMB_OK;
+        status = embi_token_source_string(src, &piece, &token, err);
+        if (!status)
+            status = embi_token_put(src, *entries, token, piece.s, err);
+    }
+    return status;
+}
+
+static bool known_type(const struct embi_json_value *type, bool *array)
+{
+    *array = embi_json_is(type, "Unigram");
+    return *array || embi_json_is(type, "BPE") || embi_json_is(type, "WordPiece") ||
+           embi_json_is(type, "WordLevel");
+}
+
+struct model {
+    struct embi_json_value type, vocab; /* kind 0: not seen */
+};
+
+/* Does the vocabulary have the shape that the type asks for? Called when both may be known. */
+static void check_type(struct embi_json *j, const struct model *m)
+{
+    bool array;
+    if (m->type.kind == 0)
+        return;
+    if (!known_type(&m->type, &array))
+        embi_json_reject(j, &m->type, "BPE, WordPiece, WordLevel or Unigram");
+    else if (m->vocab.kind != 0 && array != (m->vocab.kind == EMBI_JSON_ARRAY))
+        embi_json_reject(j, &m->vocab, array ? "an array [piece, score]" : "an object token: id");
+}
+
+static emb_status read_vocab(struct embi_token_source *src, struct embi_json *j, struct model *m,
+                             uint64_t *entries, emb_err *err)
+{
+    if (m->vocab.kind != 0)
+        embi_json_reject(j, &m->vocab, "each key once");
+    embi_json_next(j, &m->vocab);
+    check_type(j, m);
+    if (m->vocab.kind == EMBI_JSON_OBJECT)
+        return read_object(src, j, entries, err);
+    if (m->vocab.kind == EMBI_JSON_ARRAY)
+        return read_array(src, j, entries, err);
+    embi_json_reject(j, &m->vocab, "an object or an array");
+    return EMB_OK;
+}
+
+emb_status embi_read_json_model(struct embi_token_source *src, struct embi_json *j,
+                                uint64_t *entries, emb_err *err)
+{
+    struct embi_json_value key;
+    struct model m = {0};
+    emb_status status = EMB_OK;
+    embi_json_enter(j, EMBI_JSON_OBJECT);
+    while (!status && embi_json_member(j, &key)) {
+        if (embi_json_is(&key, "type")) {
+            embi_json_next(j, &m.type);
+            check_type(j, &m);
+        } else if (embi_json_is(&key, "vocab")) {
+            status = read_vocab(src, j, &m, entries, err);
+        }
+    }
+    if (!status && m.vocab.kind == 0) {
+        struct embi_json_value end = {.s = src->s + embi_json_at(j)};
+        embi_json_reject(j, &end, "a model with a key \"vocab\" before this");
+    }
+    return status;
+}
