@@ -48,12 +48,15 @@ static uint64_t *probe(const struct embi_map *map, emb_str key, uint64_t hash)
     }
 }
 
-/* Enters keys first .. first+n-1, n <= BATCH. */
-static void enter(struct embi_map *map, uint64_t first, uint64_t n)
+/* Enters keys first .. first+n-1 of `total`, n <= BATCH. The strings of the batch after it are asked
+ * for: they lie far apart in a file whose rows are between them. */
+static void enter(struct embi_map *map, uint64_t first, uint64_t n, uint64_t total)
 {
     uint64_t hashes[BATCH];
     for (uint64_t i = 0; i < n; i++) {
         emb_str key = map->keys[first + i];
+        if (first + i + BATCH < total)
+            __builtin_prefetch(map->keys[first + i + BATCH].s);
         hashes[i] = key.s ? embi_hash(key.s, key.n) : 0;
         __builtin_prefetch(&map->slots[hashes[i] & map->mask], 1);
     }
@@ -84,7 +87,7 @@ emb_status embi_map_build(struct embi_map *map, const emb_str *keys, uint64_t n,
     map->keys = keys;
     map->mask = slots - 1;
     for (uint64_t first = 0; first < n; first += BATCH)
-        enter(map, first, embi_min(BATCH, n - first));
+        enter(map, first, embi_min(BATCH, n - first), n);
     return EMB_OK;
 }
 
