@@ -137,11 +137,12 @@ EMB_API size_t emb_dtype_bytes(emb_dtype dtype);
 /* True for f64, f32, f16, bf16 and the 8-bit floats. */
 EMB_API bool emb_dtype_is_float(emb_dtype dtype);
 
-/* Converts n numbers, each rounded once (nearest, ties to even). A float that overflows f16, bf16
- * or e5m2 becomes an infinity, in e4m3 and the FNUZ types a NaN (as in PyTorch); *overflows, when
- * not NULL, grows by the number of finite values that did. To an integer type only a whole number
- * in range can go: EMB_BAD_DATA with err->at = the first element that cannot. src and dst may not
- * overlap; neither needs alignment. */
+/* Converts n numbers, each rounded once (nearest, ties to even). A number that overflows f32, f16,
+ * bf16 or e5m2 becomes an infinity, in e4m3 and the FNUZ types a NaN (as in PyTorch), and so does
+ * one that e8m0 has no code for (zero, negative, too large); *overflows, when not NULL, grows by
+ * the number of finite values that did. To an integer type only a whole number in range can go:
+ * EMB_BAD_DATA with err->at = the first element that cannot, where dst is filled up to it.
+ * EMB_BAD_ARG: EMB_DTYPE_NONE. src and dst may not overlap; neither needs alignment. */
 EMB_API emb_status emb_convert(void *dst, emb_dtype dst_dtype, const void *src, emb_dtype src_dtype,
                                size_t n, uint64_t *overflows, emb_err *err);
 
@@ -181,10 +182,13 @@ typedef struct emb_ctx_opts {
     void *log_arg;
 } emb_ctx_opts;
 
+/* EMB_BAD_ARG: threads outside 0..4096. Threads are started when there is work for them. Free with
+ * emb_ctx_free, after everything that was made with it; NULL is allowed there. */
 EMB_API emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err);
 EMB_API void emb_ctx_free(emb_ctx *ctx);
 
-/* The threads the context may use, and the name of its kernel set ("scalar", "avx2"). */
+/* The threads the context may use, and the name of its kernel set ("scalar", "avx2"; a constant
+ * string). */
 EMB_API int emb_ctx_threads(const emb_ctx *ctx);
 EMB_API const char *emb_ctx_kernels(const emb_ctx *ctx);
 
@@ -197,7 +201,8 @@ typedef struct emb_open_opts {
     size_t size;
     const char *format;    /* format name ("npy", "raw" ...); NULL: found from the bytes */
     const char *tensor;    /* tensor name inside the file; NULL: the input embedding */
-    const char *vocab;     /* path of a file with one token a line, for a table without tokens */
+    const char *vocab;     /* path of a file with one token a line; it counts even where the table
+                              has tokens of its own. Tokenizer files are EMB_UNSUPPORTED */
     emb_dtype input_dtype; /* what opaque bytes are (.npy of dtype V2), and the type of raw rows */
     uint64_t raw_rows;     /* format raw: V; 0: as many as the file holds */
     uint32_t raw_dims;     /* format raw: d */
@@ -210,8 +215,9 @@ typedef struct emb_open_opts {
  * "-" for standard input. Only headers are read, except in text tables and word2vec files, where
  * rows can only be found by walking over them: that happens when a row is first needed.
  * EMB_IO: the file cannot be read. EMB_BAD_DATA: it breaks its format. EMB_UNSUPPORTED: it is of a
- * kind that is not read here, or has no single tensor that is a table. Close with emb_table_close,
- * before its context. */
+ * kind that is not read here, or has no single tensor that is a table. EMB_BAD_ARG: there is no
+ * format or tensor of the name that was given. Close with emb_table_close (NULL is allowed), before
+ * its context. */
 EMB_API emb_status emb_table_open(emb_ctx *ctx, const char *url, const emb_open_opts *opts,
                                   emb_table **table, emb_err *err);
 EMB_API void emb_table_close(emb_table *table);
@@ -227,7 +233,9 @@ typedef struct emb_table_info {
     const char *path;   /* the file, without #tensor                                  (borrowed) */
 } emb_table_info;
 
-/* Text tables are walked over here, since only that gives V. */
+/* The shape, type and place of the table. Text tables and word2vec files are walked over here,
+ * since only that gives V and shows that all rows are there: EMB_BAD_DATA names the row that is
+ * not. Strings of *info live until the table is closed. */
 EMB_API emb_status emb_table_describe(const emb_table *table, emb_table_info *info, emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
@@ -248,9 +256,11 @@ typedef struct emb_block {
  * numbers, equally far apart; else false. Borrowed. */
 EMB_API bool emb_table_map(const emb_table *table, emb_block *view);
 
-/* Copies n rows into dst [n, d], which must have room for n rows of table.dims elements of
- * dst->dtype (any type that emb_convert allows). Rows may repeat and need no order. EMB_RANGE:
- * rows[err->at] >= V. */
+/* Copies n rows into dst [n, d], which must have room for n rows (dst->rows >= n) of table.dims
+ * elements of dst->dtype, converted as by emb_convert. Rows may repeat and need no order.
+ * EMB_RANGE: rows[err->at] >= V, and nothing was copied. EMB_BAD_ARG: dst is too small, of other
+ * dims or no type. EMB_BAD_DATA: a row breaks its format (text), or does not fit an integer type;
+ * dst is then of no use. */
 EMB_API emb_status emb_table_gather(const emb_table *table, const uint64_t *rows, size_t n,
                                     emb_block *dst, emb_err *err);
 
@@ -259,7 +269,9 @@ EMB_API emb_status emb_table_gather(const emb_table *table, const uint64_t *rows
 typedef emb_status emb_block_fn(void *arg, const emb_block *block, uint64_t first, emb_err *err);
 
 /* Calls fn with rows first .. first+n-1, block after block in row order, in the calling thread, as
- * elements of type `as` (EMB_DTYPE_NONE: as stored). A block is only valid during its call. */
+ * elements of type `as` (EMB_DTYPE_NONE: as stored). A block is only valid during its call, and may
+ * not be written to. Returns what fn did if that was not EMB_OK. EMB_RANGE: some of these rows are
+ * not there. */
 EMB_API emb_status emb_table_scan(const emb_table *table, uint64_t first, uint64_t n, emb_dtype as,
                                   emb_block_fn *fn, void *arg, emb_err *err);
 
@@ -268,7 +280,8 @@ typedef struct emb_ids emb_ids;
 
 /* Opens the file `path`; or, where path is NULL, the n bytes at data, which stay the caller's and
  * must stay as they are until the list is closed. EMB_UNSUPPORTED: it holds no integers (floats,
- * for one, are not ids), or is of another shape. Close with emb_ids_close, before its context. */
+ * for one, are not ids), or is of another shape. EMB_IO, EMB_BAD_DATA: as for a table. Close with
+ * emb_ids_close (NULL is allowed), before its context. */
 EMB_API emb_status emb_ids_open(emb_ctx *ctx, const char *path, const void *data, size_t n,
                                 emb_ids **ids, emb_err *err);
 EMB_API void emb_ids_close(emb_ids *ids);
@@ -285,12 +298,14 @@ EMB_API emb_status emb_ids_read(emb_ids *ids, uint64_t rows, uint64_t *out, size
  * Tables: tokens
  */
 
-/* The token of a row, borrowed; EMB_NOT_FOUND if the row has none (no vocabulary, padding row). */
+/* The token of a row, borrowed. EMB_NOT_FOUND if the row has none (no vocabulary, padding row);
+ * EMB_RANGE if there is no such row. */
 EMB_API emb_status emb_table_token(const emb_table *table, uint64_t row, emb_str *token,
                                    emb_err *err);
 
-/* The row of exactly this token; of several rows with the same token the first. The first call
- * builds an index over all tokens, and warns once if some are duplicates. */
+/* The row of exactly this token; of several rows with the same token the first. EMB_NOT_FOUND where
+ * no row has it. The first call builds an index over all tokens (about 12 bytes a token more than
+ * the tokens take), and warns once if some are duplicates. */
 EMB_API emb_status emb_table_find(const emb_table *table, emb_str token, uint64_t *row,
                                   emb_err *err);
 
@@ -300,8 +315,9 @@ EMB_API emb_status emb_table_find(const emb_table *table, emb_str token, uint64_
 EMB_API emb_status emb_table_resolve(const emb_table *table, emb_str word, uint64_t *row,
                                      emb_err *err);
 
-/* Rows of up to n tokens that are spelled like `word`, closest first, equal ones by row; *found
- * says how many. Takes time in proportion to V: at most a few milliseconds for 100,000 tokens. */
+/* Rows of up to n (and at most 16) tokens that are spelled like `word`, closest first, equal ones by
+ * row; *found says how many: none for words above 64 bytes. Takes time in proportion to V: at most a
+ * few milliseconds for 100,000 tokens. */
 EMB_API emb_status emb_table_suggest(const emb_table *table, emb_str word, uint64_t *rows, size_t n,
                                      size_t *found, emb_err *err);
 
@@ -343,29 +359,33 @@ typedef struct emb_search_info {
  * them, best first, equal scores by lower row; k = min(opts->k, V). Exact: every score is computed
  * in double precision in one fixed order, and ranks are by that score whatever the threads, the
  * instruction set or the number of queries.
- * EMB_BAD_DATA with err->at = i: query i holds NaN or an infinity, or is zero under cosine. */
+ * EMB_BAD_DATA with err->at = i: query i holds NaN or an infinity, or is zero under cosine.
+ * EMB_BAD_ARG: queries of other dims or another type, or options that make no sense. opts may be
+ * NULL (all rows, by cosine), and so may info. */
 EMB_API emb_status emb_search(const emb_table *table, const emb_block *queries,
                               const emb_search_opts *opts, emb_hit *hits /* [Q, k] */,
                               size_t *counts /* [Q] */, emb_search_info *info, emb_err *err);
 
 /* 3CosMul (Levy and Goldberg, CoNLL 2014): one query made of n terms [n, d] with weights: rows are
  * ranked by prod_{w>0} s_i^w / prod_{w<0} (s_i^|w| + 0.001), s_i = (1 + cos(row, term i)) / 2.
- * opts->metric must be cosine; `exclude_ends` has one entry. */
+ * opts->metric must be cosine; `exclude_ends` has one entry. EMB_BAD_DATA with err->at = i: term i
+ * is zero, or it or its weight is not finite. */
 EMB_API emb_status emb_search_mul(const emb_table *table, const emb_block *terms,
                                   const double *weights /* [n] */, const emb_search_opts *opts,
                                   emb_hit *hits /* [k] */, size_t *count, emb_search_info *info,
                                   emb_err *err);
 
-/* The score of two vectors [d] by a metric, as emb_search computes it. */
+/* The score of two vectors [d] of finite numbers by a metric, as emb_search computes it. */
 EMB_API double emb_score(const double *a, const double *b, uint32_t dims, emb_metric metric);
 
 /* query[d] = sum of weights[i] * terms[i] [n, d] in double precision; with unit_terms each term is
- * first scaled to length 1, as word2vec and gensim do. EMB_BAD_DATA with err->at = i: term i is
- * zero (unit_terms) or not finite. */
+ * first scaled to length 1, as word2vec and gensim do. Terms are of any float type. EMB_BAD_DATA
+ * with err->at = i: term i is zero (unit_terms) or not finite. */
 EMB_API emb_status emb_combine(const emb_block *terms, const double *weights, bool unit_terms,
                                double *query, emb_err *err);
 
-/* The mean row [d] over the rows that hold no NaN or infinity, summed in double precision. */
+/* mean[d] = the mean of the rows that hold no NaN or infinity, summed in double precision.
+ * EMB_BAD_DATA: there is no such row. */
 EMB_API emb_status emb_mean_row(const emb_table *table, double *mean, emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
@@ -421,7 +441,9 @@ typedef struct emb_init_opts {
 
 /* Fills block (f64, f32, f16 or bf16) with rows first .. first+rows-1 of the table that opts
  * describe. An element is a function of seed, stream, row and column alone (Philox4x32-10, Salmon
- * et al. 2011, and Box-Muller): the same whatever the blocks, threads or instruction set. */
+ * et al. 2011, and Box-Muller): the same whatever the blocks, threads or instruction set.
+ * EMB_BAD_ARG: another type, a deviation that is negative or not finite, or numbers that the type
+ * cannot hold. */
 EMB_API emb_status emb_init_rows(emb_ctx *ctx, const emb_init_opts *opts, uint64_t first,
                                  emb_block *block, emb_err *err);
 
@@ -455,31 +477,49 @@ typedef struct emb_write_opts {
     bool tokens;        /* a token comes with every row */
 } emb_write_opts;
 
-/* Begins a file that holds `arrays`, in this order. EMB_EXISTS: it is there, and not force.
- * EMB_UNSUPPORTED: the format cannot hold that (several arrays, tokens, this type). */
+/* Begins a file that holds `arrays` [n], in this order; they are copied. EMB_EXISTS: it is there,
+ * and not force. EMB_UNSUPPORTED: the format cannot hold that (several arrays, tokens, this type),
+ * or no format goes by the extension. EMB_BAD_ARG: a shape without a size, or an unknown format.
+ * EMB_IO: it cannot be made. Close with emb_writer_close, before its context. */
 EMB_API emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_array *arrays,
                                    size_t n, const emb_write_opts *opts, emb_writer **writer,
                                    emb_err *err);
 
 /* Appends rows to the current array: block.dims must be the product of the shape after its first
- * axis, or the last axis alone; block.dtype that of the array. tokens [block.rows], or NULL. */
+ * axis, or the last axis alone; block.dtype that of the array. tokens [block.rows], or NULL where
+ * opts.tokens was not set. EMB_BAD_DATA with err->at = the row of the file: its token is one that
+ * the format cannot hold. */
 EMB_API emb_status emb_writer_put(emb_writer *writer, const emb_block *block, const emb_str *tokens,
                                   emb_err *err);
 
-/* The current array is complete; the next one begins. */
+/* The current array is complete; the next one begins. EMB_BAD_ARG: it has not got as many elements
+ * as its shape says. */
 EMB_API emb_status emb_writer_next(emb_writer *writer, emb_err *err);
 
 /* Hands on what is buffered; for a reader that waits at the other end of a pipe. */
 EMB_API emb_status emb_writer_flush(emb_writer *writer, emb_err *err);
 
-/* Completes the file and gives it its name. The writer still has to be closed. */
+/* Completes the file and gives it its name, where every array is complete. EMB_EXISTS: the name was
+ * taken meanwhile. The writer still has to be closed. */
 EMB_API emb_status emb_writer_commit(emb_writer *writer, emb_err *err);
 
 /* Frees the writer. Without a commit before it, nothing of the file is left. NULL is allowed. */
 EMB_API void emb_writer_close(emb_writer *writer);
 
-/* The format that a path's extension stands for ("npy" for x.npy), or NULL. */
+/* The name of the format that a path's extension stands for ("npy" for x.npy), or NULL; a constant
+ * string. */
 EMB_API const char *emb_format_of(const char *path);
+
+/* ------------------------------------------------------------------------------------------------
+ * Naming contents
+ */
+#define EMB_SHA256_HEX 65 /* 64 digits and a NUL */
+
+/* The size of the regular file `path` and the SHA-256 (FIPS 180-4) of its bytes, in lower case.
+ * EMB_IO: it cannot be read. EMB_UNSUPPORTED: it is no regular file (a pipe, a directory), and so
+ * cannot be read a second time. */
+EMB_API emb_status emb_sha256_file(const char *path, uint64_t *bytes, char hex[EMB_SHA256_HEX],
+                                   emb_err *err);
 
 #ifdef __cplusplus
 }

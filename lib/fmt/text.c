@@ -216,7 +216,9 @@ static emb_status find_dims(struct embi_reader *r, const struct embi_buf *sample
     size_t dims = common_numbers((struct lines){sample->s, sample->n, 0}, &lines, &votes);
     if (dims == 0)
         return embi_fail(err, EMB_BAD_DATA, 0, "line 1: expected a token and numbers, found %s",
-                         lines ? "no number at its end" : "blank lines only");
+                         lines       ? "no number at its end"
+                         : sample->n ? "blank lines only"
+                                     : "an empty file");
     r->dims = (uint32_t)dims; /* a sample has fewer than 2^32 bytes */
     return EMB_OK;
 }

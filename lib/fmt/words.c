@@ -53,6 +53,8 @@ emb_status embi_words_header_check(const struct embi_words_header *h, emb_err *e
                          h->dims, UINT32_MAX);
     if (h->rows == 0)
         return embi_fail(err, EMB_BAD_DATA, 0, "line 1: the header says 0 rows");
+    if (h->rows == UINT64_MAX)
+        return embi_fail(err, EMB_BAD_DATA, 0, "line 1: the header says 2^64-1 rows, or more");
     return EMB_OK;
 }
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 struct file {
@@ -89,6 +90,13 @@ static emb_status open_slurped(const struct embi_env *env, int fd, struct embi_i
     return status;
 }
 
+/* Devices that may have no end, as /dev/zero; terminals have one, and so has /dev/null. */
+static bool is_device(int fd, const struct stat *st)
+{
+    return S_ISBLK(st->st_mode) ||
+           (S_ISCHR(st->st_mode) && !isatty(fd) && st->st_rdev != makedev(1, 3));
+}
+
 emb_status embi_file_adopt(const struct embi_env *env, int fd, struct embi_io **io, emb_err *err)
 {
     struct stat st;
@@ -98,6 +106,8 @@ emb_status embi_file_adopt(const struct embi_env *env, int fd, struct embi_io **
         status = embi_fail_errno(err, errno, NULL);
     } else if (S_ISDIR(st.st_mode)) {
         status = embi_fail(err, EMB_UNSUPPORTED, -1, "is a directory, not a table file");
+    } else if (is_device(fd, &st)) {
+        status = embi_fail(err, EMB_UNSUPPORTED, -1, "is a device, not a table file");
     } else if (S_ISREG(st.st_mode) && st.st_size > 0 && lseek(fd, 0, SEEK_CUR) == 0) {
         status = open_regular(env, fd, (uint64_t)st.st_size, io, err);
         if (status == EMB_OK)

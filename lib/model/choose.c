@@ -36,6 +36,14 @@ static bool is_candidate(const struct embi_tensor *t)
     return t->ndim == 2 && t->dtype != EMB_DTYPE_NONE && t->shape[1] > 0;
 }
 
+static bool has_candidate(const struct embi_reader *r)
+{
+    size_t i = 0;
+    while (i < r->n_tensors && !is_candidate(&r->tensors[i]))
+        i++;
+    return i < r->n_tensors;
+}
+
 static emb_status by_name(const struct embi_reader *r, const char *name, size_t *tensor,
                           emb_err *err)
 {
@@ -108,6 +116,9 @@ emb_status embi_choose_tensor(const struct embi_reader *r, const char *name, siz
         return EMB_OK;
     if (r->n_tensors == 0)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "the file holds no tensor");
+    if (!has_candidate(r))
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "none of the %zu tensors is a table [V, d]",
+                         r->n_tensors);
     return fail_with_list(err, r, EMB_UNSUPPORTED,
                           "no tensor is clearly the embedding; name one after #", is_candidate);
 }

@@ -99,8 +99,10 @@ static emb_status open_target(const emb_ctx *ctx, const struct target *target,
                             table, err);
     if (!status && EMBI_HAS(opts, vocab) && opts->vocab) {
         status = embi_table_use_vocab_file(*table, opts->vocab, err);
-        if (status)
+        if (status) {
             emb_table_close(*table);
+            *table = NULL;
+        }
     }
     return status;
 }

@@ -39,10 +39,26 @@ emb_status embi_table_vocab(const emb_table *table, const struct embi_vocab **vo
     return status;
 }
 
+/* Files of tokenizers are known by their extension: their lines are no tokens. */
+static bool is_tokenizer(const char *path)
+{
+    static const char *const ends[] = {".json", ".model", ".tiktoken"};
+    size_t n = strlen(path);
+    for (size_t i = 0; i < EMBI_LEN(ends); i++) {
+        size_t m = strlen(ends[i]);
+        if (n > m && strcmp(path + n - m, ends[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 emb_status embi_table_use_vocab_file(emb_table *t, const char *path, emb_err *err)
 {
     struct embi_io *file = NULL;
     emb_status status = embi_table_ready(t, err);
+    if (!status && is_tokenizer(path))
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "%s: the file of a tokenizer; a vocabulary has one token a line", path);
     if (!status && (status = embi_io_open(t->env, path, EMBI_IO_READ, &file, err)) != EMB_OK)
         return embi_fail_in(err, "%s", path);
     if (!status)

@@ -72,7 +72,8 @@ Test(word2vec, refuses)
         {BYTES("1 2\ncat " ONE TWO " "), WALK, 16, "end at byte 16; the file has 17 bytes"},
         /* nothing may be allocated for rows that cannot be there, nor may sizes wrap */
         {BYTES("1152921504606846977 4\na " ONE TWO), WALK, 0, "row 0: expected 4 values, found 2"},
-        {BYTES("99999999999999999999 1\na " ONE), WALK, 1, "says 18446744073709551615 rows"},
+        {BYTES("18446744073709551614 1\na " ONE), WALK, 1, "says 18446744073709551614 rows"},
+        {BYTES("99999999999999999999 1\na " ONE), OPEN, 0, "says 2^64-1 rows, or more"},
         {BYTES("4294967295 4294967295\na " ONE), WALK, 0, "expected 4294967295 values, found 1"},
     };
     for (size_t i = 0; i < EMBI_LEN(files); i++)
