@@ -52,7 +52,9 @@ struct run_env {
 
 struct run {
     const struct cmd *cmd;
-    struct common *common;  /* shared options: the first member of the command's options */
+    struct common *common; /* shared options: the first member of the command's options */
+    char **argv;           /* [argc] what followed the command's name, as it was typed */
+    int argc;
     struct opt_items items; /* arguments in order */
     struct run_env env;
     emb_ctx *ctx;
@@ -61,6 +63,8 @@ struct run {
     const char *table_name;        /* of the table that open_table opened, for messages */
     char *builtin;                 /* path of the built-in table, once it was looked for */
     struct embi_buf warnings;      /* what the library warned of: lines, each ended by a NUL */
+    struct embi_buf inputs;        /* files that were read, likewise (report.h) */
+    struct embi_buf outputs;       /* files that were written, likewise */
     bool progress;                 /* a progress line stands on stderr (progress.h) */
 };
 

@@ -2,10 +2,12 @@
  */
 #include "cmd.h"
 #include "main.h"
+#include "report.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void take_table_argument(struct run *run)
@@ -54,6 +56,8 @@ static int open_opts(struct run *run, emb_open_opts *opts)
                             .raw_offset = c->offset,
                             .limit_rows = c->limit,
                             .strict = c->strict};
+    if (c->vocab && is_stream(c->vocab) && c->table && is_stream(c->table))
+        return usage_error(run, "the table and its tokens cannot both come from standard input");
     if (c->has_limit && c->limit == 0)
         return usage_error(run, "--limit 0: expected 1 or more");
     return parse_shape(run, opts);
@@ -71,6 +75,10 @@ static int open_url(struct run *run, const char *url, const emb_open_opts *opts,
         *table = NULL;
         return fail(run, url, &err);
     }
+    if (info)
+        report_input(run, info->path);
+    if (opts->vocab)
+        report_input(run, opts->vocab);
     return EXIT_DONE;
 }
 
@@ -138,13 +146,36 @@ int open_other_table(struct run *run, const char *url, emb_table **table, emb_ta
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Output
+ * Files
  */
 
-static bool is_stdout(const char *path)
+bool is_stream(const char *path)
 {
     return !path || strcmp(path, "-") == 0;
 }
+
+/* What a descriptor is open on does not matter: the library writes through such names. */
+static bool names_descriptor(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    for (size_t i = 0; i < EMBI_LEN(folders); i++) {
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+            return true;
+    }
+    return strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0;
+}
+
+bool is_completed_late(const char *path)
+{
+    struct stat info;
+    if (is_stream(path) || names_descriptor(path))
+        return false;
+    return stat(path, &info) != 0 || S_ISREG(info.st_mode);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Output
+ */
 
 static bool in_list(const char *list, const char *word)
 {
@@ -181,13 +212,13 @@ int output_format(struct run *run, const char *words, const char **format)
         return usage_error(run, "--json and -O %s: which one?", c->output_format);
     if (json)
         *format = "json";
-    else if (!c->output_format && !is_stdout(c->output))
+    else if (!c->output_format && !is_stream(c->output))
         *format = format_of_path(c->output);
     if (!in_list(words, *format))
         return usage_error(run, "%s would be %s, which %s does not write: say -O %s", c->output,
                            *format, run->cmd->name, words);
     bool binary = strcmp(*format, "text") != 0 && strcmp(*format, "json") != 0;
-    if (binary && is_stdout(c->output) && run->out_tty)
+    if (binary && is_stream(c->output) && run->out_tty)
         return usage_error(run, "%s is binary and this is a terminal: say -o FILE, or use a pipe",
                            *format);
     return EXIT_DONE;

@@ -18,7 +18,7 @@ struct common {
     uint64_t offset, limit;
     bool has_limit;
     /* output */
-    const char *output, *output_format;
+    const char *output, *output_format, *report;
     emb_dtype dtype;
     bool json, force, raw_tokens;
     int sync; /* 1 --sync, -1 --no-sync */
@@ -72,7 +72,11 @@ struct common {
         .aliases = " overwrite "),                                                             \
         OPT("sync", 0, OPT_SWITCH, COMMON_AT(sync), NULL,                                      \
             "write FILE through to the disk before it appears (default: only where a file is " \
-            "replaced)")
+            "replaced)"),                                                                      \
+        OPT("report", 0, OPT_TEXT, COMMON_AT(report), "FILE",                                  \
+            "write to FILE, as JSON, what made the output: command, version, files read and "  \
+            "written with their SHA-256",                                                      \
+            .aliases = " provenance ")
 #define COMMON_SEED OPT("seed", 0, OPT_COUNT, COMMON_AT(seed), "N", "of random numbers (default 0)")
 /* Every command has these, last. */
 #define COMMON_GENERAL                                                                             \
@@ -101,6 +105,17 @@ int open_table(struct run *run, emb_table **table, emb_table_info *info);
 /* Another file as a table (query vectors, say): --input-dtype and --strict hold for it as well, the
  * other options that describe the table do not. */
 int open_other_table(struct run *run, const char *url, emb_table **table, emb_table_info *info);
+
+/* ------------------------------------------------------------------------------------------------
+ * Files
+ */
+
+/* NULL or "-": standard input or output. */
+bool is_stream(const char *path);
+
+/* Will a header be completed when all rows are there? True for a file that takes its name at the
+ * end; false for what gets the bytes as they come: streams, devices, names of descriptors. */
+bool is_completed_late(const char *path);
 
 /* ------------------------------------------------------------------------------------------------
  * The output

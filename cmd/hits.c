@@ -252,14 +252,13 @@ static void put_json(struct hits *h, const struct query *q, const emb_hit *hits,
 int hits_open(struct hits *h, struct similar *s, uint64_t k)
 {
     const char *path = s->opts->common.output;
-    bool to_file = path && strcmp(path, "-") != 0;
     *h = (struct hits){.s = s, .k = k};
     if (strcmp(s->format, "json") == 0)
         h->kind = HITS_JSON;
     else if (strcmp(s->format, "text") != 0)
         h->kind = HITS_ARRAYS;
     else
-        h->kind = s->run->out_tty && !to_file ? HITS_SCREEN : HITS_LINES;
+        h->kind = s->run->out_tty && is_stream(path) ? HITS_SCREEN : HITS_LINES;
     return h->kind == HITS_ARRAYS ? arrays_open(h) : out_open(s->run, path, &h->out);
 }
 

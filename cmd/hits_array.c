@@ -4,16 +4,16 @@
  * In a file the arrays lie one after the other: scores wait in memory while ids are written. Ids
  * wait too where Q is not known and the target cannot be completed later (a pipe).
  */
+#include "report.h"
 #include "similar.h"
 
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char *path_of(const struct hits *h)
 {
     const char *path = h->s->opts->common.output;
-    return path && strcmp(path, "-") != 0 ? path : NULL;
+    return is_stream(path) ? NULL : path;
 }
 
 static int failed(struct hits *h, const emb_err *err)
@@ -37,11 +37,9 @@ static int open_writer(struct hits *h, uint64_t queries)
 
 int arrays_open(struct hits *h)
 {
-    struct stat info;
-    const char *path = path_of(h);
-    bool completes = path && (stat(path, &info) != 0 || S_ISREG(info.st_mode));
     uint64_t total = h->s->queries.total;
-    return total != EMB_ROWS_UNKNOWN || completes ? open_writer(h, total) : EXIT_DONE;
+    bool known = total != EMB_ROWS_UNKNOWN || is_completed_late(path_of(h));
+    return known ? open_writer(h, total) : EXIT_DONE;
 }
 
 /* All of `from`, rows of k elements, goes out. */
@@ -88,6 +86,8 @@ static int complete(struct hits *h)
         code = put(h, &h->scores, EMB_F64);
     if (!code && emb_writer_commit(h->writer, &err) != EMB_OK)
         code = failed(h, &err);
+    if (!code)
+        report_output(h->s->run, path_of(h));
     return code;
 }
 

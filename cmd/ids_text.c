@@ -16,7 +16,7 @@ enum { LAST_NOTHING, LAST_ID, LAST_COMMA, LAST_OPEN, LAST_CLOSE };
 enum {
     SHOW_BYTES = 60,     /* of a word, in a message       */
     SAFE_DIGITS = 19,    /* always fit into 64 bits       */
-    WORD_BYTES = 1 << 16 /* a longer word is cut for sure */
+    WORD_BYTES = 1 << 16 /* a longer word is no id, wherever the buffer ends */
 };
 
 static bool is_digit(char c)
@@ -138,9 +138,13 @@ int ids_parse(struct ids *ids, uint64_t *out, size_t max, size_t *n)
             good = false;
             q++;
         }
-        if (q == end && !ids->in.eof && q - p < WORD_BYTES)
-            break; /* the word may go on */
-        if (!good)
+        bool cut = q == end && !ids->in.eof; /* the word may go on */
+        if (cut && q - p <= WORD_BYTES)
+            break;
+        if (q - p > WORD_BYTES)
+            code = ids_fail(ids, "item %" PRIu64 ": a word of more than %d bytes is not an id",
+                            item_of(ids, count), WORD_BYTES);
+        else if (!good)
             code = slow_word(ids, p, (size_t)(q - p), item_of(ids, count), &id);
         if (!code)
             code = check_place(ids, p, (size_t)(q - p), item_of(ids, count));

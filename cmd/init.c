@@ -6,6 +6,7 @@
 #include "init.h"
 #include "out.h"
 #include "progress.h"
+#include "report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,12 +43,22 @@ static const struct opt options[] = {
     {0},
 };
 
+/* A table that is part NaN is none. */
+static emb_status too_large(emb_dtype dtype, emb_err *err)
+{
+    *err = (emb_err){.status = EMB_BAD_ARG, .at = -1};
+    snprintf(err->msg, sizeof err->msg, "%s cannot hold all of these numbers",
+             emb_dtype_name(dtype));
+    return EMB_BAD_ARG;
+}
+
 /* Rows first .. of the table into block, in the type that is written. `made` is scratch where that
  * type is no plain float. */
 static emb_status fill(const struct plan *plan, uint64_t first, emb_block *block, void *made,
                        emb_err *err)
 {
     const struct init_opts *o = plan->opts;
+    uint64_t overflows = 0;
     emb_block direct = {made ? made : block->data, block->rows, block->dims,
                         made ? EMB_F32 : block->dtype, 0};
     size_t row_bytes = direct.dims * emb_dtype_bytes(direct.dtype);
@@ -58,8 +69,11 @@ static emb_status fill(const struct plan *plan, uint64_t first, emb_block *block
         memset((char *)direct.data + (o->padding_idx - first) * row_bytes, 0, row_bytes);
     if (!made)
         return EMB_OK;
-    return emb_convert(block->data, block->dtype, made, EMB_F32, block->rows * block->dims, NULL,
-                       err);
+    status = emb_convert(block->data, block->dtype, made, EMB_F32, block->rows * block->dims,
+                         &overflows, err);
+    if (!status && overflows)
+        status = too_large(block->dtype, err);
+    return status;
 }
 
 static bool is_made_directly(emb_dtype dtype)
@@ -112,7 +126,10 @@ static int write_table(struct plan *plan)
     if (!status)
         status = emb_writer_commit(writer, &err);
     emb_writer_close(writer);
-    return status ? fail(plan->run, path, &err) : EXIT_DONE;
+    if (status)
+        return fail(plan->run, path, &err);
+    report_output(plan->run, path);
+    return EXIT_DONE;
 }
 
 static void print_number(struct out *out, const char *key, uint64_t x, bool json, const char *end)
@@ -129,7 +146,7 @@ static int print_plan(const struct plan *plan)
     const struct common *c = &plan->opts->common;
     const emb_array *a = &plan->array;
     uint64_t params = a->shape[0] * a->shape[1];
-    if (strcmp(c->output, "-") == 0)
+    if (is_stream(c->output))
         return EXIT_DONE;
     int code = out_open(plan->run, NULL, &out);
     if (c->json)

@@ -47,6 +47,9 @@ static int parse_shape(struct plan *plan)
     if (given != 2 && !(given == 1 && plan->opts->tokens))
         return usage_error(plan->run, "expected V and D%s, found %zu arguments",
                            plan->opts->tokens ? ", or D alone" : "", given);
+    if (plan->opts->tokens && tokens == 0)
+        return fail_with(plan->run, EXIT_DATA, plan->opts->tokens,
+                         "expected tokens, one a line, found an empty file");
     *rows = tokens;
     if (given == 2)
         code = parse_size(plan->run, "V", items->v[0].s, rows);
@@ -66,8 +69,8 @@ static int pad_rows(struct plan *plan)
     if (!plan->opts->has_multiple)
         return EXIT_DONE;
     if (multiple == 0 || *rows > UINT64_MAX - multiple)
-        return usage_error(plan->run, "--pad-to-multiple-of %" PRIu64 ": expected 1 or more",
-                           multiple);
+        return usage_error(plan->run, "--pad-to-multiple-of %" PRIu64 ": %s", multiple,
+                           multiple ? "too large" : "expected 1 or more");
     *rows = (*rows + multiple - 1) / multiple * multiple;
     return EXIT_DONE;
 }
@@ -110,13 +113,25 @@ static int check_tokens(struct plan *plan)
     return EXIT_DONE;
 }
 
+/* Text is not guessed for a new table: FILE.gguf would be a surprise. */
+static int check_extension(struct run *run)
+{
+    const struct common *c = run->common;
+    if (!c->output)
+        return usage_error(run, "no output: say -o FILE");
+    if (c->output_format || is_stream(c->output) || emb_format_of(c->output))
+        return EXIT_DONE;
+    return usage_error(run, "%s: no format goes by that extension: say -O " INIT_FORMATS,
+                       c->output);
+}
+
 int init_plan(struct plan *plan)
 {
     struct run *run = plan->run;
     const struct init_opts *o = plan->opts;
-    if (!o->common.output)
-        return usage_error(run, "no output: say -o FILE");
-    int code = output_format(run, INIT_FORMATS, &plan->format);
+    int code = check_extension(run);
+    if (!code)
+        code = output_format(run, INIT_FORMATS, &plan->format);
     if (!code)
         code = parse_dist(run, o->dist, &plan->how);
     if (!code && o->tokens)

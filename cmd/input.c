@@ -1,6 +1,7 @@
 /* input.c - buffered reading that knows when it would have to wait.
  */
 #include "input.h"
+#include "report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,13 +24,17 @@ static int failed(struct input *in)
 
 int input_open(struct input *in, struct run *run, const char *path)
 {
+    const char *vocab = run->common->vocab;
     *in = (struct input){.run = run, .fd = STDIN_FILENO};
-    if (path && strcmp(path, "-") != 0) {
+    if (vocab && is_stream(vocab) && is_stream(path))
+        return usage_error(run, "--vocab - takes all of standard input: nothing is left to read");
+    if (!is_stream(path)) {
         in->path = path;
         in->fd = open(path, O_RDONLY | O_CLOEXEC);
         if (in->fd < 0)
             return failed(in);
     }
+    report_input(run, path);
     in->cap = FIRST_BYTES;
     in->s = malloc(in->cap);
     return in->s ? EXIT_DONE : fail_with(run, EXIT_MEMORY, NULL, "out of memory");
@@ -56,7 +61,8 @@ bool input_pauses(struct input *in)
 static int make_room(struct input *in)
 {
     in->n -= in->at;
-    memmove(in->s, in->s + in->at, in->n);
+    if (in->at) /* a line of many reads is not copied at each */
+        memmove(in->s, in->s + in->at, in->n);
     in->at = 0;
     if (in->n < in->cap)
         return EXIT_DONE;

@@ -55,15 +55,10 @@ static bool has_words(const struct lookup_opts *o)
     return o->tokens || o->tokens_file;
 }
 
-static bool is_stdin(const char *path)
-{
-    return !path || strcmp(path, "-") == 0;
-}
-
 /* Rows come from one place: arguments win over a pipe, but not over another option. */
 static int check_sources(struct run *run, const struct lookup_opts *o)
 {
-    bool from_stdin = has_words(o) ? is_stdin(o->tokens_file) : is_stdin(o->input);
+    bool from_stdin = is_stream(has_words(o) ? o->tokens_file : o->input);
     int named = (run->items.n > 0) + has_words(o) + (o->input != NULL);
     if (named > 1)
         return usage_error(
@@ -72,7 +67,7 @@ static int check_sources(struct run *run, const struct lookup_opts *o)
         return usage_error(run, "--ids-format is for ids from -i FILE or standard input");
     if (run->items.n)
         return EXIT_DONE;
-    if (from_stdin && o->common.table && strcmp(o->common.table, "-") == 0)
+    if (from_stdin && o->common.table && is_stream(o->common.table))
         return usage_error(run, "the table and the rows cannot both come from standard input");
     if (!named && run->in_tty)
         return usage_error(run, "no rows: name ids or tokens, or -i FILE; -h says more");
@@ -213,7 +208,8 @@ const struct cmd cmd_lookup = {
              "-i FILE [-t TABLE] [-o FILE]\n"
              "--tokens-file FILE [-t TABLE] [-o FILE]",
     .about =
-        "Prints the vector of each ROW: a number is an id, anything else a token. Without ROW, ids "
+        "Prints the vector of each ROW: a number, or #NUMBER, is an id, anything else a token. "
+        "Without ROW, ids "
         "come from standard input: separated by blanks or commas, or as JSON arrays, a line a "
         "sequence; or a .npy file.\n"
         "Text is `LABEL v1 v2 ... vD`, a row a line. Arrays are [n, D], or [B, L, D] when B > 1 "

@@ -6,10 +6,10 @@
  * that goes to a pipe, at the end of the ids. From then on rows leave as ids arrive.
  */
 #include "lookup.h"
+#include "report.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct target {
     struct lookup *l;
@@ -33,20 +33,13 @@ static bool is_raw(const struct lookup *l)
     return strcmp(l->format, "raw") == 0;
 }
 
-/* A file that takes its name at the end can have its header completed then. */
-static bool can_complete(const struct target *t)
-{
-    struct stat info;
-    return t->path && (stat(t->path, &info) != 0 || S_ISREG(info.st_mode));
-}
-
 /* Are rows of a shape that is not wholly known yet welcome? */
 static bool may_stream(const struct target *t)
 {
     const struct lookup *l = t->l;
     if (l->rows.kind != ROWS_IDS || l->opts->ragged || l->opts->has_pad_id)
         return false;
-    return l->rows.ids.kind == IDS_NPY || is_raw(l) || can_complete(t);
+    return l->rows.ids.kind == IDS_NPY || is_raw(l) || is_completed_late(t->path);
 }
 
 /* Is the shape known, but for its first number? */
@@ -236,6 +229,8 @@ static int write_array(struct target *t)
         code = put_offsets(t);
     if (!code && emb_writer_commit(t->writer, &err) != EMB_OK)
         code = fail(t->l->run, name_of(t), &err);
+    if (!code)
+        report_output(t->l->run, t->path);
     emb_writer_close(t->writer);
     return code;
 }
@@ -244,7 +239,7 @@ int lookup_array(struct lookup *l)
 {
     struct target t = {.l = l};
     const char *path = l->opts->common.output;
-    t.path = path && strcmp(path, "-") != 0 ? path : NULL;
+    t.path = is_stream(path) ? NULL : path;
     int code = keep_ids(&t);
     if (!code && l->opts->has_pad_id)
         code = pad(&t);

@@ -4,6 +4,7 @@
  * output is closed here at the end, since that, too, can fail.
  */
 #include "main.h"
+#include "report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,7 +161,7 @@ static int run_parsed(struct run *run, void *opts)
     if (code)
         return code;
     catch_sigbus(run);
-    return run->cmd->run(run, opts);
+    return run->common->report ? report_run(run, opts) : run->cmd->run(run, opts);
 }
 
 static int run_command(struct run *run, int argc, char **argv)
@@ -173,6 +174,8 @@ static int run_command(struct run *run, int argc, char **argv)
     if (run->cmd->defaults)
         memcpy(opts, run->cmd->defaults, run->cmd->opts_bytes);
     run->common = opts;
+    run->argc = argc;
+    run->argv = argv;
     switch (opt_parse(run->cmd->options, opts, &run->items, argc, argv, &why)) {
     case OPT_OK: code = run_parsed(run, opts); break;
     case OPT_HELP: code = print_help(run, run->cmd); break;
@@ -237,6 +240,8 @@ int main(int argc, char **argv)
     int code = dispatch(&run, argc, argv);
     emb_ctx_free(run.ctx);
     embi_buf_free(&run.warnings);
+    embi_buf_free(&run.inputs);
+    embi_buf_free(&run.outputs);
     free(run.builtin);
     return close_stdout(&run, code);
 }

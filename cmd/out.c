@@ -4,6 +4,7 @@
  * numbers are emb_number_print's.
  */
 #include "out.h"
+#include "report.h"
 
 #include "util/json.h"
 
@@ -30,7 +31,7 @@ int out_open(struct run *run, const char *path, struct out *out)
     emb_write_opts opts;
     emb_err err;
     *out = (struct out){.run = run, .raw_tokens = run->common->raw_tokens};
-    if (path && strcmp(path, "-") != 0)
+    if (!is_stream(path))
         out->path = path;
     write_opts(run, "raw", &opts);
     if (emb_writer_open(run->ctx, out->path ? path : "-", &bytes, 1, &opts, &out->writer, &err) !=
@@ -74,6 +75,8 @@ int out_close(struct out *out, int code)
         spill(out);
         if (!out->code && emb_writer_commit(out->writer, &err) != EMB_OK)
             failed(out, &err);
+        if (!out->code)
+            report_output(out->run, out->path);
     }
     emb_writer_close(out->writer);
     embi_buf_free(&out->buf);

@@ -280,23 +280,23 @@ int queries_read(struct queries *s, struct query *q, size_t max, size_t *n)
 }
 
 int queries_open(struct queries *s, struct run *run, const emb_table *table,
-                 const emb_table_info *info, enum queries_kind kind, const char *vectors)
+                 const emb_table_info *info, enum queries_kind kind, const char *path)
 {
     *s = (struct queries){.run = run, .table = table, .info = info, .kind = kind};
     int code = EXIT_DONE;
     switch (kind) {
-    case QUERIES_LINES: s->total = EMB_ROWS_UNKNOWN; return input_open(&s->in, run, NULL);
+    case QUERIES_LINES: s->total = EMB_ROWS_UNKNOWN; return input_open(&s->in, run, path);
     case QUERIES_ARGUMENTS: code = count_arguments(s); break;
     case QUERIES_TABLE: s->total = info->rows; break;
     case QUERIES_VECTORS:
-        code = open_other_table(run, vectors, &s->vectors, &s->vectors_info);
+        code = open_other_table(run, path, &s->vectors, &s->vectors_info);
         s->total = s->vectors_info.rows;
         watch_file(run, run->table_name);
         break;
     }
     s->ended = s->total == 0;
     if (!code && s->vectors && s->vectors_info.dims != info->dims)
-        code = fail_with(run, EXIT_DATA, vectors, "vectors of %u dimensions; the table has %u",
+        code = fail_with(run, EXIT_DATA, path, "vectors of %u dimensions; the table has %u",
                          s->vectors_info.dims, info->dims);
     return code;
 }

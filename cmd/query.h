@@ -61,10 +61,10 @@ struct queries {
 /* Are the items well formed, as far as that can be seen without a table? Exit 2 if not. */
 int queries_check(struct run *run);
 
-/* `vectors` is the file of QUERIES_VECTORS, else NULL. Returns 0, or an exit code after the
+/* path: the file of QUERIES_VECTORS or QUERIES_LINES (NULL: standard input). Returns 0, or an exit code after the
  * message; queries_close ends it in any case. */
 int queries_open(struct queries *s, struct run *run, const emb_table *table,
-                 const emb_table_info *info, enum queries_kind kind, const char *vectors);
+                 const emb_table_info *info, enum queries_kind kind, const char *path);
 void queries_close(struct queries *s);
 
 /* Up to max queries (2 or more, even for pairs) into q [max], whose buffers are used again; *n says

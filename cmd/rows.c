@@ -39,15 +39,17 @@ static int add_token(struct rows *rows, const char *s)
     return code ? code : add_span(rows, row, row);
 }
 
+/* `7`, or `#7` as everywhere else, is an id; anything else a token. */
 static int add_argument(struct rows *rows, const struct opt_item *item)
 {
     char range[RANGE_MAX];
     uint64_t row;
-    switch (id_read(item->s, strlen(item->s), rows->info.rows, &row)) {
+    const char *text = item->s + (item->s[0] == '#');
+    switch (id_read(text, strlen(text), rows->info.rows, &row)) {
     case ID_OK: return add_span(rows, row, row);
     case ID_OUTSIDE:
         return fail_with(rows->run, EXIT_DATA, NULL, "argument %d: id %s is outside %s", item->at,
-                         item->s, id_range(range, rows->info.rows));
+                         text, id_range(range, rows->info.rows));
     case ID_NONE: break;
     }
     return add_token(rows, item->s);

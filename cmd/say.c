@@ -51,7 +51,7 @@ static void begin(struct line *line, const char *head, const char *path)
         add(line, ": ");
     }
     if (path)
-        add(line, path);
+        add(line, *path ? path : "''");
 }
 
 static void put(struct run *run, struct line *line)

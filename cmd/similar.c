@@ -21,6 +21,10 @@ static const struct opt options[] = {
         .tag = QUERY_EXPR, .aliases = " expression "),
     OPT("analogy", 0, OPT_ITEM, 0, "A B C", "A is to B as C is to ?: B - A + C",
         .tag = QUERY_ANALOGY, .values = 3),
+    OPT("tokens", 0, OPT_FLAG, AT(tokens), NULL,
+        "read queries from standard input, one a line (the default without QUERY)",
+        .aliases = " words "),
+    OPT("tokens-file", 0, OPT_TEXT, AT(tokens_file), "FILE", "read queries from FILE, one a line"),
     OPT("vectors", 0, OPT_TEXT, AT(vectors), "FILE", "the rows of a table or .npy file",
         .aliases = " queries "),
     OPT("all", 0, OPT_FLAG, AT(all), NULL, "every row of the table"),
@@ -73,13 +77,16 @@ static bool is_scores(const struct similar_opts *o)
 static int check_sources(struct run *run, const struct similar_opts *o)
 {
     const char *table = o->common.table;
-    bool from_stdin = !run->items.n && !o->all && (!o->vectors || strcmp(o->vectors, "-") == 0);
-    if ((run->items.n > 0) + o->all + (o->vectors != NULL) > 1)
-        return usage_error(run, "queries are named in two ways: by arguments, --vectors or --all, "
-                                "not by several");
-    if (from_stdin && table && strcmp(table, "-") == 0)
+    bool lines = o->tokens || o->tokens_file;
+    int named = (run->items.n > 0) + o->all + (o->vectors != NULL) + lines;
+    bool from_stdin =
+        !run->items.n && !o->all && is_stream(o->vectors ? o->vectors : o->tokens_file);
+    if (named > 1)
+        return usage_error(run, "queries are named in two ways: by arguments, --tokens, --vectors "
+                                "or --all, not by several");
+    if (from_stdin && table && is_stream(table))
         return usage_error(run, "the table and the queries cannot both come from standard input");
-    if (from_stdin && !o->vectors && run->in_tty)
+    if (!named && run->in_tty)
         return usage_error(run, "no query: name a token, '#ID' or --expr; -h says more");
     return queries_check(run);
 }
@@ -127,7 +134,8 @@ static int open_queries(struct similar *s)
                              : o->vectors      ? QUERIES_VECTORS
                              : s->run->items.n ? QUERIES_ARGUMENTS
                                                : QUERIES_LINES;
-    int code = queries_open(&s->queries, s->run, s->table, &s->info, kind, o->vectors);
+    int code = queries_open(&s->queries, s->run, s->table, &s->info, kind,
+                            o->vectors ? o->vectors : o->tokens_file);
     s->queries.pairs = o->pairs;
     if (!code && o->pairs && kind == QUERIES_ARGUMENTS && s->queries.total % 2)
         code = usage_error(s->run, "--pairs takes rows two by two: the last one is alone");

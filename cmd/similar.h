@@ -13,11 +13,11 @@ struct similar_opts {
     struct common common;
     uint64_t k, restrict_rows, digits;
     double min_score;
-    const char *match, *vectors;
+    const char *match, *vectors, *tokens_file;
     struct opt_list exclude;
     int metric, method, backend; /* places in their lists: emb_metric, enum method */
     bool has_min_score, has_restrict, farthest, include_query, pairs, matrix, center, all,
-        raw_terms;
+        raw_terms, tokens;
 };
 
 struct similar {

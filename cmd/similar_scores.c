@@ -220,7 +220,6 @@ int similar_matrix(struct similar *s)
     struct batch b;
     struct matrix m = {.s = s};
     const char *path = s->opts->common.output;
-    bool to_file = path && strcmp(path, "-") != 0;
     int code = out_open(s->run, path, &m.out);
     if (code)
         return out_close(&m.out, code);
@@ -230,7 +229,7 @@ int similar_matrix(struct similar *s)
     if (!code && is_json(s))
         json_matrix(&m);
     else if (!code && m.n)
-        (s->run->out_tty && !to_file ? screen_matrix : text_matrix)(&m);
+        (s->run->out_tty && is_stream(path) ? screen_matrix : text_matrix)(&m);
     batch_free(&b);
     embi_buf_free(&m.vectors);
     embi_buf_free(&m.ids);

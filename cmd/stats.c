@@ -5,6 +5,7 @@
  */
 #include "figures.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,8 +126,8 @@ static int apply_gates(const struct figures *f, unsigned kinds)
     for (int kind = 0; kind < ODD_KINDS; kind++) {
         uint64_t n = odd_rows(f, (enum odd)kind);
         if ((kinds >> kind & 1) && n)
-            code = fail_with(f->run, EXIT_NO, f->run->table_name, "%llu %s rows",
-                             (unsigned long long)n, odd_names[kind]);
+            code = fail_with(f->run, EXIT_NO, f->run->table_name, "%" PRIu64 " %s row%s", n,
+                             odd_names[kind], n == 1 ? "" : "s");
     }
     return code;
 }

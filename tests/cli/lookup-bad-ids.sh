@@ -14,6 +14,11 @@ echo '[0, 1' | try
 echo '0]' | try
 echo '[[[0]]]' | try
 echo '[[0],1]' | try
+# an id may have leading zeros, but a word longer than any buffer is none, wherever it is cut
+python3 -c 'print("0" * 300 + "1")' | embtool lookup -t w.txt
+python3 -c 'print("0" * 1000000 + "1")' > long
+try < long
+rm long
 embtool lookup -t w.txt 0 1 3 -o o.npy || echo "exit $?"
 embtool lookup -t w.txt -- -1 || echo "exit $?"
 embtool lookup -t w.txt --id 1..3 || echo "exit $?"

@@ -12,3 +12,7 @@ embtool lookup -t w.txt -o e.npy cat 2 --dtype f16
 embtool lookup -t w.txt -o f.raw cat 2 --dtype f64
 show a.npy b.safetensors c.npz d.npy e.npy
 od -An -v -tf8 f.raw
+# a name of a descriptor is written through, whatever it is open on
+printf '0 2\n1 1\n' | embtool lookup -t w.txt -O npy -o /dev/stdout > g.npy
+printf '0 2\n1 1\n' | embtool lookup -t w.txt -O npz -o /dev/fd/1 > h.npz
+show g.npy h.npz

@@ -8,6 +8,8 @@ show a.safetensors
 printf 'far\neast\n' | embtool similar -t w.txt -k 1 -o b.npz
 show b.npz
 printf 'far\neast\n' | embtool similar -t w.txt -k 1 -O safetensors | show -
+printf 'far\neast\n' | embtool similar -t w.txt -k 1 -O npz -o /dev/stdout > through.npz
+show through.npz
 embtool similar -t w.txt --all -k 0 --restrict 2 -o all.npz
 show all.npz
 embtool similar -t w.txt far -o a.npz || echo "exit $?"

@@ -18,3 +18,12 @@ for args in ([], ["--json"], ["--pairs"]):
     print(p.stdout.read().decode() + f"exit {p.wait()}")
 PY
 timeout 10 python3 talk.py
+# the same lines from a file; where words come from is said once
+printf 'far\nfaar\n#1\n' > words
+embtool similar -t w.txt -k 1 --tokens-file words || echo "exit $?"
+embtool similar -t w.txt -k 1 --tokens < words > /dev/null 2>&1 || echo "exit $?"
+embtool similar -t - -k 1 --tokens-file words < w.txt 2> /dev/null || echo "exit $?"
+embtool similar -t w.txt --tokens far || echo "exit $?"
+embtool similar -t w.txt --tokens-file words --all || echo "exit $?"
+embtool similar -t - --tokens < words || echo "exit $?"
+embtool similar -t w.txt --tokens-file none || echo "exit $?"

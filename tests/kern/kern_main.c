@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int failures;
+static int failures, passed, failed;
 
 #define CHECK(condition, ...)                                      \
     do {                                                           \
@@ -24,6 +24,14 @@ static int failures;
             printf(__VA_ARGS__);                                   \
             printf("\n");                                          \
         }                                                          \
+    } while (0)
+
+/* A test is passed if none of its checks failed. */
+#define RUN(test)                                       \
+    do {                                                \
+        int before = failures;                          \
+        test;                                           \
+        *(failures == before ? &passed : &failed) += 1; \
     } while (0)
 
 /* splitmix64 (Steele, Lea, Flood 2014) */
@@ -455,27 +463,32 @@ static void test_bound(void)
     CHECK(embi_dot_bound(UINT32_MAX) >= exp(UINT32_MAX / 8.0 * 0x1p-24), "largest d");
 }
 
-int main(void)
+static void test_choice(void)
 {
-    make_guarded();
-    const struct embi_kern *sets[2] = {&embi_kern_scalar,
-                                       embi_kern_choose(embi_cpu_features(NULL))};
     CHECK(embi_kern_choose(0) == &embi_kern_scalar, "no features");
     CHECK(embi_kern_choose(embi_cpu_features("avx512, avx2")) == &embi_kern_scalar,
           "all turned off");
     CHECK(embi_cpu_features("avx512,avx,sse2,nonsense") == embi_cpu_features(NULL),
           "unknown names");
+}
+
+int main(void)
+{
+    make_guarded();
+    const struct embi_kern *sets[2] = {&embi_kern_scalar,
+                                       embi_kern_choose(embi_cpu_features(NULL))};
     int n = sets[1] == sets[0] ? 1 : 2;
     for (int i = 0; i < n; i++) {
-        test_dots(sets[i]);
-        test_widening(sets[i]);
-        test_narrowing(sets[i]);
-        test_conversion_edges(sets[i]);
-        test_row_sums(sets[i]);
+        RUN(test_dots(sets[i]));
+        RUN(test_widening(sets[i]));
+        RUN(test_narrowing(sets[i]));
+        RUN(test_conversion_edges(sets[i]));
+        RUN(test_row_sums(sets[i]));
     }
-    test_dot_f64();
-    test_bound();
-    printf("kern: sets scalar%s%s; %d failures\n", n == 2 ? " " : "", n == 2 ? sets[1]->name : "",
-           failures);
-    return failures ? 1 : 0;
+    RUN(test_choice());
+    RUN(test_dot_f64());
+    RUN(test_bound());
+    printf("sets scalar%s%s\n", n == 2 ? " " : "", n == 2 ? sets[1]->name : "");
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int failures, searches;
+static int failures, searches, passed, failed;
 
 #define CHECK(condition, ...)                                      \
     do {                                                           \
@@ -23,6 +23,14 @@ static int failures, searches;
             printf(__VA_ARGS__);                                   \
             printf("\n");                                          \
         }                                                          \
+    } while (0)
+
+/* A test is passed if none of its checks failed. */
+#define RUN(test)                                       \
+    do {                                                \
+        int before = failures;                          \
+        test;                                           \
+        *(failures == before ? &passed : &failed) += 1; \
     } while (0)
 
 /* For what the test itself needs. */
@@ -741,19 +749,19 @@ int main(void)
 {
     need(mkdtemp(directory) != NULL, "mkdtemp");
     open_contexts();
-    test_exact_scores();
-    test_types();
-    test_extremes();
-    test_integers();
-    test_ties();
-    test_words();
-    test_filters();
-    test_many_queries();
-    test_refusals();
-    test_empty_and_old();
-    test_mul();
-    test_combine();
-    test_mean();
+    RUN(test_exact_scores());
+    RUN(test_types());
+    RUN(test_extremes());
+    RUN(test_integers());
+    RUN(test_ties());
+    RUN(test_words());
+    RUN(test_filters());
+    RUN(test_many_queries());
+    RUN(test_refusals());
+    RUN(test_empty_and_old());
+    RUN(test_mul());
+    RUN(test_combine());
+    RUN(test_mean());
     for (int i = 0; i < CONTEXTS; i++)
         emb_ctx_free(contexts[i]);
     static const char *const names[] = {"t.raw", "t.bin", "empty.npy"};
@@ -763,6 +771,6 @@ int main(void)
         unlink(path);
     }
     rmdir(directory);
-    printf("search: %d searches; %d failures\n", searches, failures);
-    return failures ? 1 : 0;
+    printf("%d searches\n%d passed, %d failed\n", searches, passed, failed);
+    return failed != 0;
 }
