@@ -11,7 +11,7 @@
 
 prefix ?= /usr/local
 SAN    ?=
-BUILD  ?= build$(if $(SAN),/$(SAN))
+BUILD  ?= build$(if $(SAN),-$(SAN))
 V      ?= 0
 PYTHON ?= python3
 SUDO   := $(if $(filter 0,$(shell id -u)),,sudo)
@@ -131,6 +131,6 @@ install: all
 	ln -sf libemb.so.0 $(DESTDIR)$(prefix)/lib/libemb.so
 
 clean:
-	rm -rf build
+	rm -rf build build-asan build-tsan
 
 -include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d))
