@@ -93,30 +93,27 @@ static int keep_ids(struct target *t)
  * Shapes
  */
 
-/* Puts ids of row pad_id behind short sequences: kept becomes [B, longest]. */
-static int pad(struct target *t)
+static int check_pad_id(const struct target *t)
 {
-    struct lookup *l = t->l;
-    const struct sequences *s = &l->rows.ids.sequences;
-    struct embi_buf padded = {0};
-    size_t at = 0;
-    if (l->opts->pad_id >= l->info.rows)
-        return fail_with(l->run, EXIT_DATA, NULL,
-                         "--pad-id %" PRIu64 ": outside a table of %" PRIu64 " rows",
-                         l->opts->pad_id, l->info.rows);
-    for (uint64_t i = 0; s->odd && !padded.failed && i < s->n; i++) {
-        uint64_t length = ids_length(&l->rows.ids, i);
-        embi_buf_add(&padded, t->kept.s + at, length * sizeof length);
-        at += length * sizeof length;
-        for (; length < s->longest; length++)
-            embi_buf_add(&padded, &l->opts->pad_id, sizeof length);
-    }
-    if (!s->odd)
+    const struct lookup *l = t->l;
+    if (!l->opts->has_pad_id || l->opts->pad_id < l->info.rows)
         return EXIT_DONE;
-    embi_buf_free(&t->kept);
-    t->kept = padded;
-    return padded.failed ? fail_with(l->run, EXIT_MEMORY, NULL, "out of memory for the ids")
-                         : EXIT_DONE;
+    return fail_with(l->run, EXIT_DATA, NULL,
+                     "--pad-id %" PRIu64 ": outside a table of %" PRIu64 " rows", l->opts->pad_id,
+                     l->info.rows);
+}
+
+/* Are there short sequences, which pad_id makes as long as the longest? */
+static bool is_padded(const struct target *t)
+{
+    return t->l->opts->has_pad_id && t->l->rows.ids.sequences.odd;
+}
+
+/* Rows of the array once all ids are known. */
+static uint64_t final_count(const struct target *t)
+{
+    const struct sequences *s = &t->l->rows.ids.sequences;
+    return is_padded(t) ? s->n * s->longest : kept_count(t);
 }
 
 /* [n, D], [B, L, D], or for a .npy list its own shape and D. */
@@ -136,7 +133,7 @@ static void set_shape(const struct target *t, emb_array *array)
         array->shape[1] = s->longest;
     } else {
         array->ndim = 1;
-        array->shape[0] = l->rows.ended ? kept_count(t) : EMB_ROWS_UNKNOWN;
+        array->shape[0] = l->rows.ended ? final_count(t) : EMB_ROWS_UNKNOWN;
     }
     array->shape[array->ndim++] = l->info.dims;
 }
@@ -185,13 +182,42 @@ static int put_rows(struct target *t, const uint64_t *rows, size_t n)
     return code;
 }
 
+static const uint64_t *kept_ids(const struct target *t)
+{
+    return (const uint64_t *)(const void *)t->kept.s;
+}
+
+/* What was kept as [B, longest], with pad_id behind short sequences, a chunk at a time: the padding
+ * may be far more than the ids. */
+static int put_padded(struct target *t)
+{
+    struct lookup *l = t->l;
+    const struct ids *ids = &l->rows.ids;
+    const uint64_t *kept = kept_ids(t);
+    size_t n = 0;
+    int code = EXIT_DONE;
+    for (uint64_t i = 0; i < ids->sequences.n; i++) {
+        uint64_t length = ids_length(ids, i);
+        for (uint64_t at = 0; at < ids->sequences.longest; at++) {
+            l->ids[n++] = at < length ? *kept++ : l->opts->pad_id;
+            if (n < LOOKUP_IDS)
+                continue;
+            code = put_rows(t, l->ids, n);
+            if (code)
+                return code;
+            n = 0;
+        }
+    }
+    return put_rows(t, l->ids, n);
+}
+
 /* The rows that were kept, then those that still come. */
 static int put_all(struct target *t)
 {
     emb_err err;
-    size_t n = kept_count(t);
-    t->l->progress.total_rows = t->l->rows.ended ? n : 0;
-    int code = n ? put_rows(t, (const uint64_t *)(const void *)t->kept.s, n) : EXIT_DONE;
+    size_t n;
+    t->l->progress.total_rows = t->l->rows.ended ? final_count(t) : 0;
+    int code = is_padded(t) ? put_padded(t) : put_rows(t, kept_ids(t), kept_count(t));
     embi_buf_free(&t->kept);
     while (!code && !t->l->rows.ended) {
         code = read_chunk(t, &n);
@@ -241,8 +267,8 @@ int lookup_array(struct lookup *l)
     const char *path = l->opts->common.output;
     t.path = is_stream(path) ? NULL : path;
     int code = keep_ids(&t);
-    if (!code && l->opts->has_pad_id)
-        code = pad(&t);
+    if (!code)
+        code = check_pad_id(&t);
     if (!code && l->rows.code) /* nothing in an array would tell which row is missing */
         code = fail_with(l->run, l->rows.code, t.path, "not written, since rows are missing");
     if (!code)

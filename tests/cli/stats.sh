@@ -1,0 +1,13 @@
+# The figures of a table that can be counted by hand, as text, as JSON and as a gate.
+try() { embtool stats "$@" || echo "exit $?"; }
+printf 'a 3 4\nb 0 0\nc 6 8\nd 3 4\ne -5 12\nf nan 1\n' > t.txt
+try t.txt --rows ids --columns
+try t.txt --json --rows ids
+try t.txt -q --fail-on zero,duplicate > /dev/null
+try t.txt -q --fail-on unowned -o figures
+cat figures
+printf 'x\n\ny\n' > names
+try --format raw --shape 4,1 --input-dtype u8 --offset 2 --vocab names t.txt --rows ids
+try t.txt --fail-on zeros
+try t.txt more.txt
+ls
