@@ -521,6 +521,94 @@ EMB_API const char *emb_format_of(const char *path);
 EMB_API emb_status emb_sha256_file(const char *path, uint64_t *bytes, char hex[EMB_SHA256_HEX],
                                    emb_err *err);
 
+/* ------------------------------------------------------------------------------------------------
+ * Resizing
+ *
+ * A resize makes a new file out of a table: rows go, change places, are added. It is planned first
+ * (emb_resize_plan touches no file), then written in one step (emb_resize_write), in the format of
+ * the table. What is not the table stays as it is: other tensors of a safetensors file and its
+ * metadata, byte for byte; the lines of a text table. Rows that stay keep their bits; nothing goes
+ * through another type. The same table and options give the same bytes.
+ *
+ *  - Only rows behind the last one that a token owns are spare. New tokens take those first, then
+ *    rows at the end: the id of a new token is 1 + the largest one in use.
+ *  - Nothing becomes smaller unless `remove`, `keep` or `shrink` says so.
+ *  - Names in `remove`, `keep` and `first` are tokens exactly as stored, or, where there is no such
+ *    token, "#12" for row 12. EMB_NOT_FOUND, EMB_RANGE: a name means no row; err.at is its place.
+ */
+
+/* What new rows hold. Means are summed in double precision over the rows that own a token (of a
+ * table without tokens: over all), rows with NaN or an infinity left out, and rounded once. */
+typedef enum emb_fill {
+    EMB_FILL_MEAN,       /* the mean row */
+    EMB_FILL_ZEROS,      /* zeros */
+    EMB_FILL_NORMAL,     /* normal deviates with mean 0, as emb_init_rows draws them */
+    EMB_FILL_COVARIANCE, /* the mean row + sqrt(scale / n) * sum of g_i * (row i - mean row) over
+                            the n rows of the mean, g_i standard normal: a deviate of the normal
+                            distribution with that mean and scale * covariance of the rows */
+    EMB_FILL_ROWS,       /* the mean of `fill_rows`; of one row its very bits */
+    EMB_FILL_TABLE       /* rows of `fill_table`: by token if it has tokens, else one after another;
+                            new rows without a token that it has no row for get the mean row */
+} emb_fill;
+
+typedef struct emb_resize_opts {
+    size_t size;
+    const emb_str
+        *add; /* tokens to add, in this order; repeats and known ones are dropped [n_add] */
+    size_t n_add;
+    const emb_str *remove; /* all rows of these tokens go                              [n_remove] */
+    size_t n_remove;
+    const emb_str *keep; /* NULL: all; else all rows go but those of these tokens        [n_keep] */
+    size_t n_keep;
+    const emb_str *first; /* the rows of these come first, in this order                [n_first] */
+    size_t n_first;
+    uint64_t rows;     /* final number of rows; 0: as many as there are then */
+    uint64_t multiple; /* which is rounded up to a multiple of this; 0: it is not */
+    bool shrink;       /* `rows` may cut rows off the end; without `rows`: spare rows go */
+    emb_fill fill;
+    double scale; /* EMB_FILL_NORMAL: the deviation, 0: 1 / sqrt(d); _COVARIANCE: 0: 1e-9 */
+    const uint64_t *fill_rows; /* EMB_FILL_ROWS [n_fill_rows] */
+    size_t n_fill_rows;
+    const emb_table *fill_table; /* EMB_FILL_TABLE: of the same d */
+    uint64_t seed;               /* EMB_FILL_NORMAL, _COVARIANCE */
+} emb_resize_opts;
+
+#define EMB_ROW_NEW UINT64_MAX
+
+/* One token of emb_resize_opts.add. */
+typedef struct emb_resize_token {
+    emb_str token;
+    uint64_t row; /* its id after the resize */
+    bool present; /* it was there already */
+} emb_resize_token;
+
+/* What a resize will do. Strings are borrowed from the table and the options. */
+typedef struct emb_resize {
+    uint64_t old_rows, rows; /* V before and after */
+    uint64_t removed_rows;   /* old rows that go, spare ones that new tokens take not counted */
+    uint64_t spare_rows;     /* spare rows that new tokens take */
+    uint64_t new_rows;       /* entries of `source` that are EMB_ROW_NEW */
+    uint64_t padding_rows;   /* how many of those have no token */
+    uint64_t *source;        /* the old row that each row is, or EMB_ROW_NEW          [rows] */
+    emb_str *tokens;         /* s NULL: the row has none; NULL: the table has none    [rows] */
+    emb_resize_token *added; /* without repeats                                    [n_added] */
+    size_t n_added;
+} emb_resize;
+
+/* Free with emb_resize_free. EMB_BAD_ARG: what is asked would make the table smaller without
+ * `shrink`, or makes no sense. EMB_UNSUPPORTED: the table's format needs a token for every row and
+ * some would have none. */
+EMB_API emb_status emb_resize_plan(const emb_table *table, const emb_resize_opts *opts,
+                                   emb_resize *plan, emb_err *err);
+EMB_API void emb_resize_free(emb_resize *plan);
+
+/* Writes the table as planned, with the options it was planned with, to `path`, which may be the
+ * file that the table was opened from (with wopts->force: it is replaced, never written into).
+ * wopts->format and ->tokens are not looked at. */
+EMB_API emb_status emb_resize_write(emb_ctx *ctx, const emb_table *table, const emb_resize *plan,
+                                    const emb_resize_opts *opts, const char *path,
+                                    const emb_write_opts *wopts, emb_err *err);
+
 #ifdef __cplusplus
 }
 #endif

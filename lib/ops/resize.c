@@ -1,0 +1,176 @@
+/* resize.c - emb_resize_write: a table with other rows, into a file of the same format.
+ *
+ * Rows that stay go from the mapped input to the output as bytes, in runs; new ones are made step by
+ * step (fill.c). The output appears in one step, after everything was written, so it may replace
+ * the input: that stays mapped, whole and unchanged until the end.
+ */
+#include "ops/resize.h"
+#include "fmt/rewrite.h"
+#include "model/model.h"
+#include "util/err.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct writing {
+    struct embi_rewrite w;
+    struct embi_fill fill;
+    const emb_table *table;
+    const emb_resize *plan;
+    size_t row_bytes;
+    uint64_t step; /* rows that `rows` has room for */
+    void *rows;    /* [step, d] */
+    uint64_t made; /* new rows so far */
+};
+
+/* Which tensor of its file the table is. */
+static emb_status find_tensor(const emb_table *table, size_t *tensor, emb_err *err)
+{
+    const struct embi_reader *r = table->reader;
+    *tensor = 0;
+    if (!table->tensor)
+        return EMB_OK;
+    while (*tensor < r->n_tensors && !embi_str_is(r->tensors[*tensor].name, table->tensor))
+        ++*tensor;
+    return *tensor < r->n_tensors
+               ? EMB_OK
+               : embi_fail(err, EMB_UNSUPPORTED, -1, "a tensor with a NUL in its name");
+}
+
+static bool changes_nothing(const emb_resize *plan)
+{
+    bool same = plan->rows == plan->old_rows;
+    for (uint64_t r = 0; same && r < plan->rows; r++)
+        same = plan->source[r] == r;
+    return same;
+}
+
+/* Heads and input tables with as many rows are said: in a model they belong together. */
+static void warn_of_others(const emb_table *table, const emb_resize *plan)
+{
+    const struct embi_reader *r = table->reader;
+    if (changes_nothing(plan))
+        return;
+    for (size_t i = 0; i < r->n_tensors; i++) {
+        const struct embi_tensor *t = &r->tensors[i];
+        char shown[EMBI_SHOW_MAX];
+        int rank;
+        if (!t->name.s || t->ndim != 2 || t->shape[0] != plan->old_rows ||
+            embi_str_is(t->name, table->tensor))
+            continue;
+        enum embi_role role = embi_role_of(t->name, &rank);
+        if (role == EMBI_ROLE_HEAD || role == EMBI_ROLE_INPUT)
+            embi_log(r->env, EMB_LOG_WARNING, table->path,
+                     "%s has %" PRIu64 " rows too and stays as it is", embi_show(shown, t->name),
+                     plan->old_rows);
+    }
+}
+
+/* Rows first .. of the table that lie in the file as they are written. */
+static bool lies_ready(const emb_table *t, size_t row_bytes)
+{
+    return embi_table_direct(t) && !t->layout.row_offsets && t->layout.row_stride == row_bytes;
+}
+
+/* n old rows from `first`, which become rows from `to` on. */
+static emb_status keep_rows(struct writing *x, uint64_t first, uint64_t n, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    if (x->w.how->kept)
+        return x->w.how->kept(&x->w, first, n, err);
+    if (lies_ready(x->table, x->row_bytes))
+        return embi_rewrite_put(&x->w, embi_table_row(x->table, first), n, NULL, err);
+    for (uint64_t done = 0, part; !status && done < n; done += part) {
+        part = embi_min(n - done, embi_min(x->step, EMBI_BLOCK_ROWS));
+        status = embi_fetch(x->table, first + done, part, x->table->layout.dtype, x->rows, err);
+        if (!status)
+            status = embi_rewrite_put(&x->w, x->rows, part, NULL, err);
+    }
+    return status;
+}
+
+static emb_status make_rows(struct writing *x, uint64_t first, uint64_t n, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    for (uint64_t done = 0, part; !status && done < n; done += part) {
+        const emb_str *tokens = x->w.sink.tokens ? x->plan->tokens + first + done : NULL;
+        part = embi_min(n - done, x->step);
+        status = embi_fill_rows(&x->fill, first + done, part, x->made, x->rows, err);
+        if (!status)
+            status = embi_rewrite_put(&x->w, x->rows, part, tokens, err);
+        x->made += part;
+    }
+    return status;
+}
+
+/* Rows from r on that are all new, or follow each other in the table too. */
+static uint64_t run_of_rows(const emb_resize *plan, uint64_t r)
+{
+    uint64_t n = 1, from = plan->source[r];
+    while (r + n < plan->rows &&
+           plan->source[r + n] == (from == EMB_ROW_NEW ? EMB_ROW_NEW : from + n))
+        n++;
+    return n;
+}
+
+static emb_status write_rows(struct writing *x, emb_err *err)
+{
+    const emb_resize *plan = x->plan;
+    emb_status status = embi_rewrite_begin(&x->w, err);
+    for (uint64_t r = 0, n; !status && r < plan->rows; r += n) {
+        n = run_of_rows(plan, r);
+        status = plan->source[r] == EMB_ROW_NEW ? make_rows(x, r, n, err)
+                                                : keep_rows(x, plan->source[r], n, err);
+    }
+    return status ? status : embi_rewrite_end(&x->w, err);
+}
+
+/* All that can fail before there is a file. */
+static emb_status prepare(struct writing *x, emb_ctx *ctx, const emb_resize_opts *opts,
+                          emb_err *err)
+{
+    const struct embi_layout *layout = &x->table->layout;
+    const struct embi_vocab *vocab;
+    size_t tensor;
+    emb_status status = embi_table_vocab(x->table, &vocab, err);
+    if (!status)
+        status = find_tensor(x->table, &tensor, err);
+    if (!status)
+        status = embi_rewrite_init(&x->w, x->table->reader, tensor, layout, x->plan->rows, err);
+    if (!status)
+        status = embi_fill_begin(&x->fill, ctx, x->table, x->plan, opts, err);
+    if (status)
+        return status;
+    x->row_bytes = layout->dims * emb_dtype_bytes(layout->dtype);
+    x->step = embi_min(embi_fill_step(layout->dims), embi_max(x->plan->new_rows, EMBI_BLOCK_ROWS));
+    x->rows = malloc(x->step * x->row_bytes);
+    return x->rows ? EMB_OK : embi_fail_memory(err, x->step * x->row_bytes, "a block of rows");
+}
+
+static unsigned io_mode(const emb_write_opts *o)
+{
+    int sync = EMBI_HAS(o, sync) ? o->sync : 0;
+    unsigned mode = EMBI_IO_WRITE | (sync > 0 ? EMBI_IO_SYNC : sync < 0 ? EMBI_IO_NO_SYNC : 0u);
+    return mode | (EMBI_HAS(o, force) && o->force ? EMBI_IO_FORCE : 0u);
+}
+
+emb_status emb_resize_write(emb_ctx *ctx, const emb_table *table, const emb_resize *plan,
+                            const emb_resize_opts *opts, const char *path,
+                            const emb_write_opts *wopts, emb_err *err)
+{
+    struct writing x = {.table = table, .plan = plan};
+    emb_status status = prepare(&x, ctx, opts, err);
+    if (!status)
+        warn_of_others(table, plan);
+    if (!status)
+        status = embi_io_open(&ctx->env, path, io_mode(wopts), &x.w.sink.io, err);
+    if (!status)
+        status = write_rows(&x, err);
+    if (!status)
+        status = embi_io_commit(x.w.sink.io, err);
+    embi_rewrite_free(&x.w);
+    embi_io_close(x.w.sink.io);
+    embi_fill_end(&x.fill);
+    free(x.rows);
+    return status;
+}

@@ -1,0 +1,369 @@
+/* rowplan.c - emb_resize_plan: which row goes where when a table is resized.
+ *
+ * Works on tokens and row numbers alone: no value is read and no file written. The rules are those
+ * of emb.h (Resizing) and of docs/design.md, decisions D1, D2 and D4: spare rows come first, ids go
+ * on behind the largest in use, all rows of a token go or stay together.
+ */
+#include "ops/resize.h"
+#include "util/err.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A plan while it is made. */
+struct draft {
+    const emb_table *table;
+    const emb_resize_opts *o;
+    const struct embi_vocab *vocab;
+    uint64_t v;      /* V of the table */
+    uint8_t *kept;   /* [V] */
+    uint64_t *order; /* [V], n_order in use: the rows that stay, in their new order */
+    uint64_t n_order;
+    uint64_t used;   /* 1 + the last place in `order` whose row a token owns */
+    uint64_t *place; /* [V]: where in `order` a row is; only where tokens are added */
+    uint64_t n_new;  /* tokens that get a row */
+};
+
+emb_resize_opts embi_resize_opts(const emb_resize_opts *opts)
+{
+    emb_resize_opts whole = {0};
+    if (opts)
+        memcpy(&whole, opts, embi_min(opts->size, sizeof whole));
+    whole.size = sizeof whole;
+    return whole;
+}
+
+static bool has_tokens(const struct draft *d)
+{
+    return d->vocab->n > 0;
+}
+
+static emb_str token_of(const struct draft *d, uint64_t row)
+{
+    return row < d->vocab->n ? d->vocab->tokens[row] : (emb_str){NULL, 0};
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Names
+ */
+
+/* "#12" */
+static bool is_id(emb_str name, uint64_t *id)
+{
+    if (name.n < 2 || name.s[0] != '#')
+        return false;
+    *id = 0;
+    for (size_t i = 1; i < name.n; i++)
+        if (name.s[i] < '0' || name.s[i] > '9' || !embi_mul(*id, 10, id) ||
+            !embi_add(*id, (uint64_t)(name.s[i] - '0'), id))
+            return false;
+    return true;
+}
+
+static emb_status name_by_id(const struct draft *d, emb_str name, size_t at, uint64_t *row,
+                             emb_err *err)
+{
+    char shown[EMBI_SHOW_MAX];
+    if (!is_id(name, row))
+        return embi_fail(err, EMB_NOT_FOUND, (int64_t)at, "%s: not in the vocabulary",
+                         embi_show(shown, name));
+    if (*row >= d->v)
+        return embi_fail(err, EMB_RANGE, (int64_t)at, "%s: the table has %" PRIu64 " rows",
+                         embi_show(shown, name), d->v);
+    return EMB_OK;
+}
+
+/* rows[i] = the first row that names[i] means; hit[r] = 1 for every row of every name (hit [V] may
+ * be NULL). One look at each token, so that tokens that are there twice cost nothing. */
+static emb_status find_rows(const struct draft *d, const emb_str *names, size_t n, uint64_t *rows,
+                            uint8_t *hit, emb_err *err)
+{
+    struct embi_map map = {0};
+    emb_status status = embi_map_build(&map, names, n, err);
+    for (size_t i = 0; i < n; i++)
+        rows[i] = EMB_ROW_NEW;
+    for (uint64_t r = 0; !status && n && r < d->vocab->n; r++) {
+        uint64_t i = d->vocab->tokens[r].s ? embi_map_find(&map, d->vocab->tokens[r]) : UINT64_MAX;
+        if (i == EMBI_MAP_NONE)
+            continue;
+        if (rows[i] == EMB_ROW_NEW)
+            rows[i] = r;
+        if (hit)
+            hit[r] = 1;
+    }
+    for (size_t i = 0; !status && i < n; i++) {
+        uint64_t same = embi_map_find(&map, names[i]);
+        if (rows[same] == EMB_ROW_NEW)
+            status = name_by_id(d, names[i], i, &rows[same], err);
+        rows[i] = rows[same];
+        if (!status && hit)
+            hit[rows[i]] = 1;
+    }
+    embi_map_free(&map);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Rows that stay
+ */
+
+/* kept[r] = 0 for the rows of `remove`. rows: scratch [n_remove]. */
+static emb_status drop_rows(struct draft *d, uint64_t *rows, emb_err *err)
+{
+    uint8_t *gone = calloc(d->v + 1, 1); /* [V] */
+    if (!gone)
+        return embi_fail_memory(err, d->v, "a plan");
+    emb_status status = find_rows(d, d->o->remove, d->o->n_remove, rows, gone, err);
+    for (uint64_t r = 0; !status && r < d->v; r++)
+        d->kept[r] &= !gone[r];
+    free(gone);
+    return status;
+}
+
+static emb_status choose_rows(struct draft *d, emb_err *err)
+{
+    const emb_resize_opts *o = d->o;
+    size_t most = (size_t)embi_max(o->n_keep, o->n_remove);
+    uint64_t *rows = calloc(most + 1, sizeof *rows);
+    emb_status status = EMB_OK;
+    if (!rows)
+        return embi_fail_memory(err, most * sizeof *rows, "a plan");
+    if (o->keep)
+        status = find_rows(d, o->keep, o->n_keep, rows, d->kept, err);
+    else
+        memset(d->kept, 1, d->v);
+    if (!status)
+        status = drop_rows(d, rows, err);
+    free(rows);
+    return status;
+}
+
+static emb_status twice(const struct draft *d, size_t at, bool removed, emb_err *err)
+{
+    char shown[EMBI_SHOW_MAX];
+    return embi_fail(err, EMB_BAD_ARG, (int64_t)at, "%s: %s", embi_show(shown, d->o->first[at]),
+                     removed ? "is to be removed, and has no place in the new order"
+                             : "is listed twice in the new order");
+}
+
+/* order[0 ..] = the rows that `first` lists; they are marked in `placed` [V]. */
+static emb_status place_first(struct draft *d, uint8_t *placed, emb_err *err)
+{
+    const emb_resize_opts *o = d->o;
+    uint64_t *rows = calloc(o->n_first + 1, sizeof *rows);
+    if (!rows)
+        return embi_fail_memory(err, o->n_first * sizeof *rows, "a plan");
+    emb_status status = find_rows(d, o->first, o->n_first, rows, NULL, err);
+    for (size_t i = 0; !status && i < o->n_first; i++) {
+        if (!d->kept[rows[i]] || placed[rows[i]])
+            status = twice(d, i, !d->kept[rows[i]], err);
+        else
+            d->order[d->n_order++] = rows[i];
+        placed[rows[i]] = 1;
+    }
+    free(rows);
+    return status;
+}
+
+static emb_status order_rows(struct draft *d, emb_err *err)
+{
+    uint8_t *placed = calloc(d->v + 1, 1);
+    if (!placed)
+        return embi_fail_memory(err, d->v, "a plan");
+    emb_status status = place_first(d, placed, err);
+    for (uint64_t r = 0; !status && r < d->v; r++)
+        if (d->kept[r] && !placed[r])
+            d->order[d->n_order++] = r;
+    d->used = d->n_order;
+    while (has_tokens(d) && d->used && !token_of(d, d->order[d->used - 1]).s)
+        d->used--;
+    free(placed);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Tokens that are added
+ */
+
+static emb_status check_token(const struct draft *d, size_t i, emb_err *err)
+{
+    if (!has_tokens(d))
+        return embi_fail(err, EMB_BAD_ARG, (int64_t)i,
+                         "the table has no tokens, so none can be added: give it some (--vocab "
+                         "FILE), or add rows (--rows N)");
+    if (d->o->add[i].n == 0)
+        return embi_fail(err, EMB_BAD_ARG, (int64_t)i, "token %zu to add is empty", i + 1);
+    return EMB_OK;
+}
+
+/* Adds token i to the plan: where it is, or where it will be. */
+static emb_status add_token(struct draft *d, emb_resize *plan, size_t i, emb_err *err)
+{
+    emb_resize_token *t = &plan->added[plan->n_added];
+    uint64_t row;
+    emb_status status = emb_table_find(d->table, d->o->add[i], &row, err);
+    if (status && status != EMB_NOT_FOUND)
+        return status;
+    t->token = d->o->add[i];
+    t->present = !status && d->kept[row];
+    t->row = t->present ? d->place[row] : d->used + d->n_new++;
+    plan->n_added++;
+    return EMB_OK;
+}
+
+static emb_status add_tokens(struct draft *d, emb_resize *plan, emb_err *err)
+{
+    const emb_resize_opts *o = d->o;
+    struct embi_map map = {0};
+    emb_status status = EMB_OK;
+    for (size_t i = 0; !status && i < o->n_add; i++)
+        status = check_token(d, i, err);
+    if (status || !o->n_add)
+        return status;
+    d->place = calloc(d->v + 1, sizeof *d->place);
+    plan->added = calloc(o->n_add, sizeof *plan->added);
+    if (!d->place || !plan->added)
+        return embi_fail_memory(err, o->n_add * sizeof *plan->added, "a plan");
+    for (uint64_t i = 0; i < d->n_order; i++)
+        d->place[d->order[i]] = i;
+    status = embi_map_build(&map, o->add, o->n_add, err);
+    for (size_t i = 0; !status && i < o->n_add; i++)
+        if (embi_map_find(&map, o->add[i]) == i)
+            status = add_token(d, plan, i, err);
+    embi_map_free(&map);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The number of rows
+ */
+
+static emb_status too_few(const struct draft *d, uint64_t have, emb_err *err)
+{
+    if (d->o->shrink)
+        return embi_fail(err, EMB_BAD_ARG, -1,
+                         "%" PRIu64 " rows are too few: with the new tokens %" PRIu64 " are in use",
+                         d->o->rows, have);
+    return embi_fail(err, EMB_BAD_ARG, -1,
+                     "%" PRIu64 " rows are fewer than the %" PRIu64
+                     " there would be: --shrink cuts rows off the end",
+                     d->o->rows, have);
+}
+
+static emb_status count_rows(const struct draft *d, uint64_t *rows, emb_err *err)
+{
+    const emb_resize_opts *o = d->o;
+    uint64_t least = d->used + d->n_new; /* both are below the number of strings in memory */
+    uint64_t have = embi_max(o->shrink && !o->rows ? d->used : d->n_order, least), over, bytes;
+    *rows = o->rows ? o->rows : have;
+    if (*rows < have && !o->shrink)
+        return too_few(d, have, err);
+    if (*rows < least && d->n_new)
+        return too_few(d, least, err);
+    over = o->multiple ? *rows % o->multiple : 0;
+    if ((over && !embi_add(*rows, o->multiple - over, rows)) ||
+        !embi_mul(*rows, embi_max(sizeof(emb_str), d->table->layout.dims * sizeof(double)),
+                  &bytes) ||
+        bytes > INT64_MAX)
+        return embi_fail(err, EMB_BAD_ARG, -1, "a table of so many rows has no size");
+    return EMB_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The plan
+ */
+
+static void fill_row(const struct draft *d, emb_resize *plan, uint64_t r)
+{
+    bool taken = r >= d->used && r - d->used < d->n_new; /* by a new token */
+    bool old = r < d->n_order && !taken;
+    plan->source[r] = old ? d->order[r] : EMB_ROW_NEW;
+    plan->new_rows += !old;
+    plan->padding_rows += !old && !taken;
+    plan->spare_rows += taken && r < d->n_order;
+    if (plan->tokens && old)
+        plan->tokens[r] = token_of(d, d->order[r]);
+}
+
+static emb_status fill(const struct draft *d, emb_resize *plan, emb_err *err)
+{
+    plan->old_rows = d->v;
+    plan->source = malloc(plan->rows * sizeof *plan->source + 1);
+    if (has_tokens(d))
+        plan->tokens = calloc(plan->rows + 1, sizeof *plan->tokens);
+    if (!plan->source || (has_tokens(d) && !plan->tokens))
+        return embi_fail_memory(err, plan->rows * (sizeof(uint64_t) + sizeof(emb_str)), "a plan");
+    for (uint64_t r = 0; r < plan->rows; r++)
+        fill_row(d, plan, r);
+    for (size_t i = 0; i < plan->n_added; i++)
+        if (!plan->added[i].present)
+            plan->tokens[plan->added[i].row] = plan->added[i].token;
+    plan->removed_rows = d->v - (plan->rows - plan->new_rows) - plan->spare_rows;
+    return EMB_OK;
+}
+
+static emb_status check(const struct draft *d, const emb_resize *plan, emb_err *err)
+{
+    const struct embi_format *format = d->table->reader->format;
+    if (!(format->caps & EMBI_FMT_TOKENS))
+        return EMB_OK;
+    if (d->vocab->file)
+        return embi_fail(err, EMB_BAD_ARG, -1, "%s holds tokens of its own: no --vocab",
+                         format->name);
+    if (plan->padding_rows)
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "%s needs a token for every row and %" PRIu64
+                         " would have none: name them with --add-tokens",
+                         format->name, plan->padding_rows);
+    if (plan->rows == 0)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot hold a table of 0 rows",
+                         format->name);
+    return EMB_OK;
+}
+
+static emb_status make(struct draft *d, emb_resize *plan, emb_err *err)
+{
+    d->kept = calloc(d->v + 1, 1);
+    d->order = calloc(d->v + 1, sizeof *d->order);
+    if (!d->kept || !d->order)
+        return embi_fail_memory(err, d->v * sizeof *d->order, "a plan");
+    emb_status status = choose_rows(d, err);
+    if (!status)
+        status = order_rows(d, err);
+    if (!status)
+        status = add_tokens(d, plan, err);
+    if (!status)
+        status = count_rows(d, &plan->rows, err);
+    if (!status)
+        status = fill(d, plan, err);
+    return status ? status : check(d, plan, err);
+}
+
+emb_status emb_resize_plan(const emb_table *table, const emb_resize_opts *opts, emb_resize *plan,
+                           emb_err *err)
+{
+    emb_resize_opts o = embi_resize_opts(opts);
+    struct draft d = {.table = table, .o = &o};
+    *plan = (emb_resize){0};
+    emb_status status = embi_table_vocab(table, &d.vocab, err);
+    if (status)
+        return status;
+    d.v = table->layout.rows;
+    status = make(&d, plan, err);
+    if (!status)
+        status = embi_fill_check(table, plan, &o, err);
+    free(d.kept);
+    free(d.order);
+    free(d.place);
+    if (status)
+        emb_resize_free(plan);
+    return status;
+}
+
+void emb_resize_free(emb_resize *plan)
+{
+    free(plan->source);
+    free(plan->tokens);
+    free(plan->added);
+    *plan = (emb_resize){0};
+}
