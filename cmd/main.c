@@ -22,8 +22,8 @@
 
 enum { MAX_THREADS = 1024 };
 
-static const struct cmd *const commands[] = {&cmd_lookup, &cmd_similar, &cmd_stats, &cmd_init,
-                                             NULL};
+static const struct cmd *const commands[] = {&cmd_lookup, &cmd_similar, &cmd_stats,
+                                             &cmd_init,   &cmd_resize,  NULL};
 
 /* Descriptors 0 to 2 that the caller closed are opened so that using them fails, and no file of
  * ours can take their place. */

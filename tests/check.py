@@ -17,7 +17,7 @@ TALLY = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$"
 CRITERION = re.compile(r"Tested: .*?(\d+) .*?Passing: .*?(\d+) .*?Failing: .*?(\d+) .*?Crashing: .*?(\d+)")
 REPORT = re.compile(r"(ERROR|WARNING): \w+Sanitizer|runtime error:")
 # The acceptance cases that need table files only; those of model directories join with that capability.
-FILE_CASES = ("B06", "B1[06]*", "B2[0-6]*", "B27.*", "B32", "B34", "B4*", "B54.*", "similar.*", "stats.*", "init.*")
+FILE_CASES = ("B06", "B1[06]*", "B11.table", "B2[0-6]*", "B27.*", "B32", "B34", "B3[567].table", "B4*", "B54.*", "similar.*", "stats.*", "init.*")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -30,7 +30,7 @@ def programs(suite, build, sanitizer):
     if suite in ("unit", "kern"):
         found = sorted(p for p in (build / "tests" / suite).glob("*") if p.is_file() and not p.suffix)
         return [[str(p)] + (["--ascii"] if suite == "unit" else []) for p in found]
-    have = "lookup,similar,stats,init"
+    have = "lookup,similar,stats,init,resize"
     files = [x for c in FILE_CASES for x in ("--only", c)]
     one = {
         "cli": [py, tests / "cli/run.py", tool, *jobs, *slow],
