@@ -180,6 +180,8 @@ typedef struct emb_ctx_opts {
     const char *disable_cpu; /* instruction sets not to use: "avx2" or "avx512,avx2"; for tests */
     emb_log_fn *log;         /* NULL: warnings are dropped */
     void *log_arg;
+    const char *hub_cache; /* where the Hugging Face hub's clients keep what they downloaded, for
+                              hf:// names; NULL: there is no such place */
 } emb_ctx_opts;
 
 /* EMB_BAD_ARG: threads outside 0..4096. Threads are started when there is work for them. Free with
@@ -201,19 +203,26 @@ typedef struct emb_open_opts {
     size_t size;
     const char *format;    /* format name ("npy", "raw" ...); NULL: found from the bytes */
     const char *tensor;    /* tensor name inside the file; NULL: the input embedding */
-    const char *vocab;     /* path of a file with one token a line; it counts even where the table
-                              has tokens of its own. Tokenizer files are EMB_UNSUPPORTED */
+    const char *vocab;     /* tokens: a file with one a line, or a tokenizer's (tokenizer.json,
+                              vocab.json, vocab.txt, SentencePiece, tiktoken, tekken.json), or a
+                              directory that holds one. It counts even where the table has tokens of
+                              its own */
     emb_dtype input_dtype; /* what opaque bytes are (.npy of dtype V2), and the type of raw rows */
     uint64_t raw_rows;     /* format raw: V; 0: as many as the file holds */
     uint32_t raw_dims;     /* format raw: d */
     uint64_t raw_offset;   /* format raw: bytes before row 0 */
     uint64_t limit_rows;   /* only the first N rows exist; 0: all */
     bool strict;           /* a warning that can change an answer is an error */
+    bool head;             /* of a model: the output table, which may be the input embedding */
 } emb_open_opts;
 
-/* Opens the table `url`: a path, `path#tensor` (a path that exists with the # in its name wins), or
- * "-" for standard input. Only headers are read, except in text tables and word2vec files, where
- * rows can only be found by walking over them: that happens when a row is first needed.
+/* Opens the table `url`: a path, `path#tensor` (a path that exists with the # in its name wins),
+ * "-" for standard input, or `hf://org/model[@revision][/file]`, which is looked for in the hub's
+ * cache and nowhere else. A path may be a model directory (config.json, model.safetensors or shards
+ * with their index, a tokenizer): its table is the input embedding, by the architecture; a weights
+ * file in such a directory uses what lies beside it. Only headers are read, and only those of the
+ * files that are needed, except in text tables and word2vec files, where rows can only be found by
+ * walking over them: that happens when a row is first needed. A tokenizer is read when a token is.
  * EMB_IO: the file cannot be read. EMB_BAD_DATA: it breaks its format. EMB_UNSUPPORTED: it is of a
  * kind that is not read here, or has no single tensor that is a table. EMB_BAD_ARG: there is no
  * format or tensor of the name that was given. Close with emb_table_close (NULL is allowed), before
@@ -237,6 +246,20 @@ typedef struct emb_table_info {
  * since only that gives V and shows that all rows are there: EMB_BAD_DATA names the row that is
  * not. Strings of *info live until the table is closed. */
 EMB_API emb_status emb_table_describe(const emb_table *table, emb_table_info *info, emb_err *err);
+
+/* What is known of the model that a table is a part of. */
+typedef struct emb_model_info {
+    int tied;        /* is the output table the input embedding? 1: only one is stored, or both
+                              are, with the same bytes; 0: they differ; -1: no output table is known */
+    uint64_t params; /* numbers in all tensors of the model, copies counted once; integers that
+                              are indices left out. 0: not known, because a file is missing, say */
+    uint64_t table_params; /* those of them in this table */
+    const char *type;      /* model_type of config.json, or NULL                      (borrowed) */
+} emb_model_info;
+
+/* Reads the headers of all the model's files, and the output table where one is stored. A table
+ * that is part of no model gives {-1, 0, 0, NULL}. */
+EMB_API emb_status emb_table_model(const emb_table *table, emb_model_info *info, emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
  * Tables: rows
@@ -303,9 +326,17 @@ EMB_API emb_status emb_ids_read(emb_ids *ids, uint64_t rows, uint64_t *out, size
 EMB_API emb_status emb_table_token(const emb_table *table, uint64_t row, emb_str *token,
                                    emb_err *err);
 
+/* The text that the token of a row stands for, where tokens are pieces in a tokenizer's alphabet:
+ * " cat" for "\u0120cat" or "\u2581cat", the byte LF for "<0x0A>". It may be a part of a character.
+ * Borrowed until the next call for this table. EMB_NOT_FOUND: the row has no token, or tokens are
+ * their own text. */
+EMB_API emb_status emb_table_text(const emb_table *table, uint64_t row, emb_str *text,
+                                  emb_err *err);
+
 /* The row of exactly this token; of several rows with the same token the first. EMB_NOT_FOUND where
- * no row has it. The first call builds an index over all tokens (about 12 bytes a token more than
- * the tokens take), and warns once if some are duplicates. */
+ * no row has it; err->at is then the id of a token that is there but past the end of the table, else
+ * -1. The first call builds an index over all tokens (about 12 bytes a token more than the tokens
+ * take), and warns once if some are duplicates. */
 EMB_API emb_status emb_table_find(const emb_table *table, emb_str token, uint64_t *row,
                                   emb_err *err);
 

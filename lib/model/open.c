@@ -1,25 +1,29 @@
 /* open.c - a TABLE of any kind: from what the user typed to an open table.
  *
- * path, path#tensor (a path that exists with the # in its name wins), "-" for standard input.
+ * path, path#tensor (a path that exists with the # in its name wins), hf:// names, "-" for standard
+ * input. A directory is a model, a file of named tensors a part of one; every other file is a
+ * table.
  */
+#include "model/hub.h"
 #include "model/model.h"
-#include "table/table.h"
 #include "util/err.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What the user typed, taken apart. */
 struct target {
-    char *path;
-    const char *tensor; /* inside path's memory, or from the options, or NULL */
+    char *memory;       /* a copy of the URL, cut at the # */
+    char *path;         /* the same, or malloc'd */
+    const char *tensor; /* inside memory, or from the options, or NULL */
 };
 
 static emb_status split_url(const char *url, const char *tensor, struct target *target,
                             emb_err *err)
 {
-    target->path = strdup(url);
-    if (!target->path)
+    target->path = target->memory = strdup(url);
+    if (!target->memory)
         return embi_fail_memory(err, strlen(url), "a path");
     target->tensor = tensor;
     char *hash = strrchr(target->path, '#');
@@ -69,36 +73,105 @@ static emb_status open_reader(const emb_ctx *ctx, const char *path, const emb_op
     return embi_reader_open(&ctx->env, io, path, format, &r, reader, err);
 }
 
-static emb_status choose(const struct embi_reader *r, const char *name, size_t *tensor,
-                         emb_err *err)
+/* Which tensor of the model is meant. */
+static emb_status choose(struct embi_model *m, const char *name, bool head, emb_err *err)
 {
-    *tensor = 0;
-    if (name && !(r->format->caps & EMBI_FMT_NAMES))
-        return embi_fail(err, EMB_BAD_ARG, -1, "%s files hold one table without a name: no #%s",
-                         r->format->name, name);
-    if (r->format->walk)
-        return EMB_OK;
-    emb_status status = embi_choose_tensor(r, name, tensor, err);
-    return status ? status : embi_refuse_quantised(r, *tensor, err);
+    size_t input, found;
+    int tied;
+    if (name)
+        return embi_choose_named(m, name, &m->table, err);
+    emb_status status = embi_choose_input(m, &input, err);
+    m->table = input;
+    if (status || !head)
+        return status;
+    status = embi_choose_head(m, input, &found, err);
+    if (!status && found != EMBI_NO_TENSOR)
+        m->table = found;
+    else if (!status && (status = embi_model_tied(m, input, found, &tied, err)) == EMB_OK &&
+             tied != 1)
+        status = embi_fail(err, EMB_UNSUPPORTED, -1, "--head: no output table is stored");
+    return status;
+}
+
+/* Takes the model over. */
+static emb_status open_model(const emb_ctx *ctx, struct embi_model *m, const char *name,
+                             const emb_open_opts *opts, emb_table **table, emb_err *err)
+{
+    emb_status status = choose(m, name, EMBI_HAS(opts, head) && opts->head, err);
+    if (status) {
+        embi_model_free(m);
+        return status;
+    }
+    status =
+        embi_model_table(ctx, m, EMBI_HAS(opts, limit_rows) ? opts->limit_rows : 0, table, err);
+    if (status)
+        return status;
+    if (!name)
+        status = embi_model_map_rows(m, *table, err);
+    if (status)
+        emb_table_close(*table);
+    else
+        embi_model_give_tokens(m, *table);
+    return status;
+}
+
+static emb_status open_dir(const emb_ctx *ctx, const struct target *target,
+                           const emb_open_opts *opts, emb_table **table, emb_err *err)
+{
+    struct embi_model *m;
+    struct embi_read_opts r;
+    const char *format = EMBI_HAS(opts, format) ? opts->format : NULL;
+    if (format && strcmp(format, "safetensors") != 0)
+        return embi_fail(err, EMB_BAD_ARG, -1, "is a directory: not read as %s", format);
+    read_opts(opts, &r);
+    emb_status status = embi_model_open_dir(&ctx->env, target->path, &r, &m, err);
+    return status ? status : open_model(ctx, m, target->tensor, opts, table, err);
+}
+
+/* The formats that hold one table, without a name. */
+static emb_status open_single(const emb_ctx *ctx, const struct target *target,
+                              struct embi_reader *reader, const emb_open_opts *opts,
+                              emb_table **table, emb_err *err)
+{
+    if (target->tensor)
+        embi_fail(err, EMB_BAD_ARG, -1, "%s files hold one table without a name: no #%s",
+                  reader->format->name, target->tensor);
+    else if (EMBI_HAS(opts, head) && opts->head)
+        embi_fail(err, EMB_BAD_ARG, -1, "--head: %s files hold one table", reader->format->name);
+    else
+        return embi_table_new(ctx, reader, 0, EMBI_HAS(opts, limit_rows) ? opts->limit_rows : 0,
+                              table, err);
+    embi_reader_close(reader);
+    return err->status;
+}
+
+static emb_status open_file(const emb_ctx *ctx, const struct target *target,
+                            const emb_open_opts *opts, emb_table **table, emb_err *err)
+{
+    struct embi_reader *reader;
+    struct embi_model *m;
+    emb_status status = open_reader(ctx, target->path, opts, &reader, err);
+    if (status)
+        return status;
+    if (!(reader->format->caps & EMBI_FMT_NAMES))
+        return open_single(ctx, target, reader, opts, table, err);
+    status = embi_model_open_file(reader, &m, err);
+    return status ? status : open_model(ctx, m, target->tensor, opts, table, err);
 }
 
 static emb_status open_target(const emb_ctx *ctx, const struct target *target,
                               const emb_open_opts *opts, emb_table **table, emb_err *err)
 {
-    struct embi_reader *reader;
-    size_t tensor;
-    emb_status status = open_reader(ctx, target->path, opts, &reader, err);
-    if (status)
-        return status;
-    status = choose(reader, target->tensor, &tensor, err);
-    if (status) {
-        embi_reader_close(reader);
-        return status;
-    }
-    status = embi_table_new(ctx, reader, tensor, EMBI_HAS(opts, limit_rows) ? opts->limit_rows : 0,
-                            table, err);
+    struct stat st;
+    bool dir =
+        strcmp(target->path, "-") != 0 && stat(target->path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (target->tensor && EMBI_HAS(opts, head) && opts->head)
+        return embi_fail(err, EMB_BAD_ARG, -1, "--head and the tensor %s: which one?",
+                         target->tensor);
+    emb_status status =
+        dir ? open_dir(ctx, target, opts, table, err) : open_file(ctx, target, opts, table, err);
     if (!status && EMBI_HAS(opts, vocab) && opts->vocab) {
-        status = embi_table_use_vocab_file(*table, opts->vocab, err);
+        status = embi_give_vocab(*table, opts->vocab, err);
         if (status) {
             emb_table_close(*table);
             *table = NULL;
@@ -107,13 +180,30 @@ static emb_status open_target(const emb_ctx *ctx, const struct target *target,
     return status;
 }
 
+/* hf:// stands for a path in the cache. */
+static emb_status find_in_cache(const emb_ctx *ctx, struct target *target, emb_err *err)
+{
+    char *path;
+    if (!embi_hub_is_name(target->path))
+        return EMB_OK;
+    emb_status status = embi_hub_path(ctx->hub_cache, target->path, &path, err);
+    if (status)
+        return status;
+    target->path = path; /* the tensor's name stays in memory */
+    return EMB_OK;
+}
+
 emb_status emb_table_open(emb_ctx *ctx, const char *url, const emb_open_opts *opts,
                           emb_table **table, emb_err *err)
 {
     struct target target = {0};
     emb_status status = split_url(url, EMBI_HAS(opts, tensor) ? opts->tensor : NULL, &target, err);
     if (!status)
+        status = find_in_cache(ctx, &target, err);
+    if (!status)
         status = open_target(ctx, &target, opts, table, err);
-    free(target.path);
+    if (target.path != target.memory)
+        free(target.path);
+    free(target.memory);
     return status;
 }

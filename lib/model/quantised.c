@@ -6,11 +6,11 @@
 #include "model/model.h"
 #include "util/err.h"
 
-static bool has_sibling(const struct embi_reader *r, emb_str stem, const char *suffix)
+static bool has_sibling(const struct embi_weights *w, emb_str stem, const char *suffix)
 {
     size_t n = strlen(suffix);
-    for (size_t i = 0; i < r->n_tensors; i++) {
-        emb_str name = r->tensors[i].name;
+    for (size_t i = 0; i < w->n_tensors; i++) {
+        emb_str name = w->tensors[i].name;
         if (name.n == stem.n + n && memcmp(name.s, stem.s, stem.n) == 0 &&
             memcmp(name.s + stem.n, suffix, n) == 0)
             return true;
@@ -43,16 +43,16 @@ static emb_str stem_of(emb_str name)
     return (emb_str){name.s, dot ? (size_t)(dot - name.s) + 1 : 0};
 }
 
-emb_status embi_refuse_quantised(const struct embi_reader *r, size_t tensor, emb_err *err)
+emb_status embi_refuse_quantised(const struct embi_weights *w, size_t tensor, emb_err *err)
 {
-    emb_str name = r->tensors[tensor].name;
+    emb_str name = w->tensors[tensor].name;
     if (!name.s)
         return EMB_OK;
     emb_str stem = stem_of(name), suffix = {name.s + stem.n, name.n - stem.n};
     for (size_t i = 0; i < EMBI_LEN(layouts); i++) {
         const struct layout *l = &layouts[i];
         char shown[EMBI_SHOW_MAX];
-        if (embi_str_is(suffix, l->suffix) && has_sibling(r, stem, l->sibling))
+        if (embi_str_is(suffix, l->suffix) && has_sibling(w, stem, l->sibling))
             return embi_fail(err, EMB_UNSUPPORTED, -1,
                              "%s holds %s (see %s beside it), which cannot be read as a table",
                              embi_show(shown, name), l->name, l->sibling);

@@ -74,6 +74,9 @@ emb_status embi_tokenizer_open_io(const struct embi_env *env, struct embi_io *fi
 emb_status embi_tokenizer_open_dir(const struct embi_env *env, const char *dir,
                                    struct embi_tokenizer *t, bool *found, emb_err *err);
 
+/* Is there a file that embi_tokenizer_open_dir would open? */
+bool embi_tokenizer_in_dir(const char *dir);
+
 void embi_tokenizer_free(struct embi_tokenizer *t);
 
 #endif

@@ -2,6 +2,7 @@
  * tokenizer_config.json and added_tokens.json add to it (docs/formats/tokenizers.md, "which file
  * wins").
  */
+#include "model/sidecar.h"
 #include "model/tokenizer_added.h"
 #include "model/tokenizer_fairseq.h"
 
@@ -74,6 +75,17 @@ static char *find_tiktoken(const char *path)
     if (dir)
         closedir(dir);
     return first;
+}
+
+bool embi_tokenizer_in_dir(const char *dir)
+{
+    for (size_t i = 0; i < EMBI_LEN(names); i++)
+        if (embi_sidecar_exists(dir, names[i]))
+            return true;
+    char *ranks = find_tiktoken(dir);
+    bool found = ranks || embi_sidecar_exists(dir, "tekken.json");
+    free(ranks);
+    return found;
 }
 
 static emb_status find_base(struct directory *d, bool *found, emb_err *err)

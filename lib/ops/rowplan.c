@@ -307,7 +307,7 @@ static emb_status check(const struct draft *d, const emb_resize *plan, emb_err *
     const struct embi_format *format = d->table->reader->format;
     if (!(format->caps & EMBI_FMT_TOKENS))
         return EMB_OK;
-    if (d->vocab->file)
+    if (d->vocab->source.owned) /* --vocab */
         return embi_fail(err, EMB_BAD_ARG, -1, "%s holds tokens of its own: no --vocab",
                          format->name);
     if (plan->padding_rows)

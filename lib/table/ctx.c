@@ -25,7 +25,11 @@ emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err)
         embi_kern_choose(embi_cpu_features(EMBI_HAS(opts, disable_cpu) ? opts->disable_cpu : NULL));
     emb_status status =
         embi_pool_new(EMBI_HAS(opts, threads) ? opts->threads : 0, &c->env.pool, err);
+    const char *cache = EMBI_HAS(opts, hub_cache) ? opts->hub_cache : NULL;
+    if (!status && cache && !(c->hub_cache = strdup(cache)))
+        status = embi_fail_memory(err, strlen(cache), "a path");
     if (status) {
+        embi_pool_free(c->env.pool);
         free(c);
         return status;
     }
@@ -38,6 +42,7 @@ void emb_ctx_free(emb_ctx *ctx)
     if (!ctx)
         return;
     embi_pool_free(ctx->env.pool);
+    free(ctx->hub_cache);
     free(ctx);
 }
 

@@ -65,6 +65,8 @@ void emb_table_close(emb_table *t)
         return;
     embi_vocab_free(&t->vocab);
     embi_reader_close(t->reader);
+    if (t->model.free)
+        t->model.free(t->model.state);
     free(t->decoded);
     free(t->tensor);
     free(t->path);
@@ -143,7 +145,7 @@ emb_status emb_table_describe(const emb_table *t, emb_table_info *info, emb_err 
         .dtype = t->layout.dtype,
         .bytes = format->rows ? t->reader->io->size
                               : t->layout.rows * t->layout.dims * emb_dtype_bytes(t->layout.dtype),
-        .has_tokens = format->tokens || t->reader->tokens || t->vocab.n > 0,
+        .has_tokens = format->tokens || t->reader->tokens || t->vocab.source.load,
         .format = format->name,
         .tensor = t->tensor,
         .path = t->path,

@@ -13,6 +13,13 @@
 
 struct emb_ctx {
     struct embi_env env;
+    char *hub_cache; /* or NULL */
+};
+
+/* The model that a table is a part of: freed after the table's reader. Only model/ looks inside. */
+struct embi_owner {
+    void *state; /* NULL: none */
+    void (*free)(void *state);
 };
 
 struct emb_table {
@@ -27,6 +34,7 @@ struct emb_table {
     float *decoded;           /* text tables that are scanned more than once: [V, d], or NULL */
     bool scanned;
     struct embi_vocab vocab;
+    struct embi_owner model;
 };
 
 /* Rows per block of every scan: the unit of threads and of partial sums, whatever the machine. */
@@ -58,8 +66,9 @@ emb_status embi_table_will_scan(const emb_table *table, emb_err *err);
 emb_status embi_table_new(const emb_ctx *ctx, struct embi_reader *reader, size_t tensor,
                           uint64_t limit_rows, emb_table **table, emb_err *err);
 
-/* Tokens from a file with one a line. */
-emb_status embi_table_use_vocab_file(emb_table *table, const char *path, emb_err *err);
+/* Takes tokens from a source, in place of those of the file; the source is freed with the table if
+ * it says so. */
+void embi_table_use_source(emb_table *table, const struct embi_vocab_source *source);
 
 /* The vocabulary with tokens filled in (loads them on first use). n == 0: the table has none. */
 emb_status embi_table_vocab(const emb_table *table, const struct embi_vocab **vocab, emb_err *err);

@@ -15,18 +15,33 @@ static emb_status load_own(const emb_table *t, struct embi_vocab *vocab, emb_err
         status = r->format->tokens(r, err);
     if (!status && r->tokens) {
         vocab->tokens = r->tokens;
-        vocab->n = t->layout.rows;
+        vocab->n = vocab->total = t->layout.rows;
     }
-    vocab->loaded = status == EMB_OK;
     return status;
+}
+
+/* Tokens that somebody brought. A model may have more of them than rows: a stale table. */
+static emb_status load_source(const emb_table *t, struct embi_vocab *vocab, emb_err *err)
+{
+    emb_status status = vocab->source.load(vocab->source.state, &vocab->tokens, &vocab->total, err);
+    if (status)
+        return status;
+    vocab->n = embi_min(vocab->total, t->layout.rows);
+    if (vocab->n < vocab->total && !t->limit_rows)
+        embi_log(t->env, EMB_LOG_WARNING, t->path,
+                 "%llu tokens, %llu rows: tokens past the end are not found",
+                 (unsigned long long)vocab->total, (unsigned long long)t->layout.rows);
+    return EMB_OK;
 }
 
 static emb_status load(const emb_table *table, struct embi_vocab **vocab, emb_err *err)
 {
     struct embi_vocab *v = (struct embi_vocab *)&table->vocab;
     emb_status status = embi_table_ready(table, err);
-    if (!status && !v->loaded)
-        status = load_own(table, v, err);
+    if (!status && !v->loaded) {
+        status = v->source.load ? load_source(table, v, err) : load_own(table, v, err);
+        v->loaded = status == EMB_OK;
+    }
     *vocab = v;
     return status;
 }
@@ -39,41 +54,10 @@ emb_status embi_table_vocab(const emb_table *table, const struct embi_vocab **vo
     return status;
 }
 
-/* Files of tokenizers are known by their extension: their lines are no tokens. */
-static bool is_tokenizer(const char *path)
+void embi_table_use_source(emb_table *t, const struct embi_vocab_source *source)
 {
-    static const char *const ends[] = {".json", ".model", ".tiktoken"};
-    size_t n = strlen(path);
-    for (size_t i = 0; i < EMBI_LEN(ends); i++) {
-        size_t m = strlen(ends[i]);
-        if (n > m && strcmp(path + n - m, ends[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-emb_status embi_table_use_vocab_file(emb_table *t, const char *path, emb_err *err)
-{
-    struct embi_io *file = NULL;
-    emb_status status = embi_table_ready(t, err);
-    if (!status && is_tokenizer(path))
-        return embi_fail(err, EMB_UNSUPPORTED, -1,
-                         "%s: the file of a tokenizer; a vocabulary has one token a line", path);
-    if (!status && (status = embi_io_open(t->env, path, EMBI_IO_READ, &file, err)) != EMB_OK)
-        return embi_fail_in(err, "%s", path);
-    if (!status)
-        status = embi_vocab_read_lines(&t->vocab, file, err);
-    if (status) {
-        if (t->vocab.file != file)
-            embi_io_close(file);
-        return status;
-    }
-    if (t->vocab.n > t->layout.rows && !t->limit_rows)
-        embi_log(t->env, EMB_LOG_WARNING, path,
-                 "%llu tokens for %llu rows: those past the end are ignored",
-                 (unsigned long long)t->vocab.n, (unsigned long long)t->layout.rows);
-    t->vocab.n = embi_min(t->vocab.n, t->layout.rows);
-    return EMB_OK;
+    embi_vocab_free(&t->vocab);
+    t->vocab.source = *source;
 }
 
 emb_status emb_table_token(const emb_table *t, uint64_t row, emb_str *token, emb_err *err)
@@ -92,9 +76,33 @@ emb_status emb_table_token(const emb_table *t, uint64_t row, emb_str *token, emb
     return EMB_OK;
 }
 
-static emb_status not_found(emb_str token, emb_err *err)
+emb_status emb_table_text(const emb_table *t, uint64_t row, emb_str *text, emb_err *err)
 {
+    emb_str token = {NULL, 0};
+    emb_status status = emb_table_token(t, row, &token, err);
+    if (status)
+        return status;
+    struct embi_vocab *v = (struct embi_vocab *)&t->vocab;
+    v->text.n = 0;
+    if (!v->source.load || !v->source.text(v->source.state, token, &v->text))
+        return embi_fail(err, EMB_NOT_FOUND, (int64_t)row, "tokens are their own text");
+    if (v->text.failed)
+        return embi_fail_memory(err, token.n, "the text of a token");
+    *text = (emb_str){v->text.s ? v->text.s : "", v->text.n};
+    return EMB_OK;
+}
+
+/* err->at is the id of a token that has no row. */
+static emb_status not_found(const emb_table *t, emb_str token, emb_err *err)
+{
+    const struct embi_vocab *v = &t->vocab;
     char shown[EMBI_SHOW_MAX];
+    for (uint64_t i = v->n; i < v->total; i++)
+        if (v->tokens[i].s && embi_str_equal(v->tokens[i], token))
+            return embi_fail(err, EMB_NOT_FOUND, (int64_t)i,
+                             "%s: token %llu is past the end of the table, which has %llu rows",
+                             embi_show(shown, token), (unsigned long long)i,
+                             (unsigned long long)t->layout.rows);
     return embi_fail(err, EMB_NOT_FOUND, -1, "%s: not in the vocabulary", embi_show(shown, token));
 }
 
@@ -115,7 +123,7 @@ emb_status emb_table_find(const emb_table *t, emb_str token, uint64_t *row, emb_
     if (status)
         return status;
     *row = embi_map_find(&v->map, token);
-    return *row == EMBI_MAP_NONE ? not_found(token, err) : EMB_OK;
+    return *row == EMBI_MAP_NONE ? not_found(t, token, err) : EMB_OK;
 }
 
 emb_status emb_table_resolve(const emb_table *t, emb_str word, uint64_t *row, emb_err *err)
@@ -125,7 +133,7 @@ emb_status emb_table_resolve(const emb_table *t, emb_str word, uint64_t *row, em
     if (status)
         return status;
     status = embi_spelling_resolve(&v->map, word, row, err);
-    return status == EMB_NOT_FOUND ? not_found(word, err) : status;
+    return status == EMB_NOT_FOUND ? not_found(t, word, err) : status;
 }
 
 emb_status emb_table_suggest(const emb_table *t, emb_str word, uint64_t *rows, size_t n,

@@ -42,7 +42,7 @@ emb_status embi_vocab_read_lines(struct embi_vocab *vocab, struct embi_io *file,
         return embi_fail_memory(err, n * sizeof *vocab->owned, "tokens");
     split_lines(data, file->size, vocab->owned);
     vocab->tokens = vocab->owned;
-    vocab->n = n;
+    vocab->n = vocab->total = n;
     vocab->file = file;
     vocab->loaded = true;
     return EMB_OK;
@@ -67,6 +67,9 @@ emb_status embi_vocab_index(struct embi_vocab *vocab, const struct embi_env *env
 void embi_vocab_free(struct embi_vocab *vocab)
 {
     embi_map_free(&vocab->map);
+    embi_buf_free(&vocab->text);
+    if (vocab->source.owned)
+        vocab->source.free(vocab->source.state);
     free(vocab->owned);
     embi_io_close(vocab->file);
     *vocab = (struct embi_vocab){0};

@@ -3,12 +3,28 @@
 #define EMBI_TABLE_VOCAB_H
 
 #include "io/io.h"
+#include "util/buf.h"
 #include "util/map.h"
 
+/* Tokens that lie elsewhere, in a tokenizer beside the table, and are loaded when they are first
+ * needed. What they are made of is known to who gives them. */
+struct embi_vocab_source {
+    void *state;
+    bool owned; /* state is freed with the vocab */
+    /* All tokens [n] by row, borrowed from state; called once. */
+    emb_status (*load)(void *state, const emb_str **tokens, uint64_t *n, emb_err *err);
+    /* Appends the text that a token stands for; false where tokens are their own text. */
+    bool (*text)(const void *state, emb_str token, struct embi_buf *out);
+    void (*free)(void *state);
+};
+
 struct embi_vocab {
-    const emb_str *tokens; /* [n]; s NULL: the row has none */
-    uint64_t n;
+    const emb_str *tokens; /* [total]; s NULL: the row has none */
+    uint64_t n;            /* those that have a row */
+    uint64_t total;        /* with those past the end of the table */
     bool loaded, indexed;
+    struct embi_vocab_source source; /* load NULL: none */
+    struct embi_buf text;            /* of the token that was last asked for */
     struct embi_map map;
     emb_str *owned;       /* tokens, if the vocab allocated them */
     struct embi_io *file; /* keeps the strings alive, or NULL */

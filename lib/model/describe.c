@@ -1,0 +1,82 @@
+/* describe.c - what a table's model is: its size, and whether its head is a table of its own
+ * (design.md, D3). All headers are read here, and a stored head is compared with the embedding.
+ */
+#include "model/model.h"
+#include "util/err.h"
+
+/* Of a type that numbers of a model have: floats, and the codes of 8-bit weights. Wider integers
+ * are indices. */
+static bool is_parameters(const struct embi_tensor *t)
+{
+    static const char *const floats[] = {"F4", "F6_E2M3", "F6_E3M2", "C64"};
+    for (size_t i = 0; i < EMBI_LEN(floats); i++)
+        if (strcmp(t->type_name, floats[i]) == 0)
+            return true;
+    return emb_dtype_is_float(t->dtype) || t->dtype == EMB_I8 || t->dtype == EMB_U8;
+}
+
+static uint64_t params_of(const struct embi_tensor *t)
+{
+    uint64_t n = 0;
+    return is_parameters(t) && embi_shape_count(t->shape, t->ndim, &n) ? n : 0;
+}
+
+/* Is tensor i a stored copy of the input embedding? Only names of tables are looked at. */
+static emb_status is_copy(struct embi_model *m, size_t i, size_t input, bool *copy, emb_err *err)
+{
+    int rank;
+    enum embi_role role = embi_role_of(m->weights.tensors[i].name, &rank);
+    *copy = false;
+    if (i == input || (role != EMBI_ROLE_INPUT && role != EMBI_ROLE_HEAD))
+        return EMB_OK;
+    return embi_weights_same(&m->weights, input, i, copy, err);
+}
+
+static emb_status count_params(struct embi_model *m, size_t input, uint64_t *params, emb_err *err)
+{
+    const struct embi_tensor *t;
+    emb_status status = embi_weights_read_all(&m->weights, err);
+    *params = 0;
+    for (size_t i = 0; !status && i < m->weights.n_tensors; i++) {
+        bool copy;
+        status = is_copy(m, i, input, &copy, err);
+        if (!status)
+            status = embi_weights_read(&m->weights, i, &t, err);
+        if (!status && !copy)
+            *params += params_of(t);
+    }
+    return status;
+}
+
+static emb_status describe(struct embi_model *m, emb_model_info *info, emb_err *err)
+{
+    size_t input, head;
+    emb_status status = embi_choose_input(m, &input, err);
+    if (!status)
+        status = embi_choose_head(m, input, &head, err);
+    if (!status)
+        status = embi_model_tied(m, input, head, &info->tied, err);
+    if (!status)
+        status = count_params(m, input, &info->params, err);
+    return status;
+}
+
+emb_status emb_table_model(const emb_table *table, emb_model_info *info, emb_err *err)
+{
+    struct embi_model *m = table->model.state;
+    const struct embi_tensor *t;
+    *info = (emb_model_info){.tied = -1};
+    if (!m || !m->dir)
+        return EMB_OK;
+    info->type = m->config.type[0] ? m->config.type : NULL;
+    emb_status status = embi_weights_read(&m->weights, m->table, &t, err);
+    if (status)
+        return status;
+    info->table_params = params_of(t);
+    if (m->part || describe(m, info, err) == EMB_OK)
+        return EMB_OK;
+    embi_log(m->env, EMB_LOG_WARNING, m->dir, "nothing is said of the whole model: %s", err->msg);
+    info->tied = -1;
+    info->params = 0;
+    return EMB_OK;
+}

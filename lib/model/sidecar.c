@@ -1,0 +1,75 @@
+/* sidecar.c - see sidecar.h. Knows nothing of what is in the files but the first line of a Git LFS
+ * pointer, which stands in the place of any file that was not pulled.
+ */
+#include "model/sidecar.h"
+
+#include "util/err.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+emb_status embi_path_join(const char *dir, const char *name, char **path, emb_err *err)
+{
+    size_t n = strlen(dir), m = strlen(name);
+    bool slash = n > 0 && dir[n - 1] != '/';
+    *path = malloc(n + m + 2);
+    if (!*path)
+        return embi_fail_memory(err, n + m + 2, "a path");
+    memcpy(*path, dir, n);
+    if (slash)
+        (*path)[n++] = '/';
+    memcpy(*path + n, name, m + 1);
+    return EMB_OK;
+}
+
+bool embi_sidecar_exists(const char *dir, const char *name)
+{
+    char *path;
+    emb_err err;
+    if (embi_path_join(dir, name, &path, &err) != EMB_OK)
+        return false;
+    bool there = access(path, F_OK) == 0;
+    free(path);
+    return there;
+}
+
+static emb_status refuse_pointer(const struct embi_sidecar *file, emb_err *err)
+{
+    static const char pointer[] = "version https://git-lfs.github.com/spec/";
+    size_t n = sizeof pointer - 1;
+    if (file->n < n || memcmp(file->s, pointer, n) != 0)
+        return EMB_OK;
+    return embi_fail(err, EMB_BAD_DATA, 0,
+                     "a Git LFS pointer: the file itself was not pulled; run git lfs pull");
+}
+
+emb_status embi_sidecar_open(const struct embi_env *env, const char *dir, const char *name,
+                             struct embi_sidecar *file, emb_err *err)
+{
+    char *path;
+    const void *data;
+    *file = (struct embi_sidecar){0};
+    emb_status status = embi_path_join(dir, name, &path, err);
+    if (status)
+        return status;
+    status = embi_io_open(env, path, EMBI_IO_READ, &file->io, err);
+    free(path);
+    if (status == EMB_IO && (err->sys == ENOENT || err->sys == ENOTDIR))
+        return EMB_OK;
+    if (!status && (status = embi_io_map(file->io, &data, err)) == EMB_OK) {
+        file->s = data;
+        file->n = (size_t)file->io->size;
+        status = refuse_pointer(file, err);
+    }
+    if (!status)
+        return EMB_OK;
+    embi_sidecar_close(file);
+    return embi_fail_in(err, "%s", name);
+}
+
+void embi_sidecar_close(struct embi_sidecar *file)
+{
+    embi_io_close(file->io);
+    *file = (struct embi_sidecar){0};
+}

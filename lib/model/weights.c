@@ -1,0 +1,242 @@
+/* weights.c - headers on demand, and what can be asked of tensors that may lie in several files.
+ *
+ * Which files these are is weights_dir.c's and index.c's. No tensor's data are read here but to
+ * compare two of them.
+ */
+#include "model/weights.h"
+
+#include "util/err.h"
+#include "util/map.h"
+
+#include <stdlib.h>
+
+emb_status embi_weights_add_file(struct embi_weights *w, const char *dir, emb_str name,
+                                 emb_err *err)
+{
+    size_t n = w->n_files, dir_bytes = dir ? strlen(dir) + 1 : 0;
+    if ((n & (n - 1)) == 0) { /* the capacity is the power of two at or above n */
+        size_t bytes = (n ? 2 * n : 1) * sizeof *w->files;
+        struct embi_weights_file *files = realloc(w->files, bytes);
+        if (!files)
+            return embi_fail_memory(err, bytes, "the list of weight files");
+        w->files = files;
+    }
+    struct embi_weights_file *f = &w->files[n];
+    *f = (struct embi_weights_file){.name = strndup(name.s, name.n),
+                                    .path = malloc(dir_bytes + name.n + 1)};
+    w->n_files++;
+    if (!f->name || !f->path)
+        return embi_fail_memory(err, dir_bytes + name.n, "a path");
+    if (dir) {
+        memcpy(f->path, dir, dir_bytes - 1);
+        f->path[dir_bytes - 1] = '/';
+    }
+    memcpy(f->path + dir_bytes, name.s, name.n);
+    f->path[dir_bytes + name.n] = 0;
+    return EMB_OK;
+}
+
+/* All tensors of a reader that is the only file. */
+static emb_status list_tensors(struct embi_weights *w, const struct embi_reader *r, emb_err *err)
+{
+    size_t n = r->n_tensors;
+    w->tensors = calloc(n + 1, sizeof *w->tensors);
+    if (!w->tensors)
+        return embi_fail_memory(err, n * sizeof *w->tensors, "the list of tensors");
+    for (size_t i = 0; i < n; i++)
+        w->tensors[i] = (struct embi_weights_tensor){r->tensors[i].name, 0, i};
+    w->n_tensors = n;
+    return EMB_OK;
+}
+
+emb_status embi_weights_of_reader(struct embi_reader *reader, struct embi_weights *w, emb_err *err)
+{
+    const char *slash = strrchr(reader->path, '/');
+    const char *name = slash ? slash + 1 : reader->path;
+    *w = (struct embi_weights){.env = reader->env, .opts = reader->opts};
+    emb_status status = embi_weights_add_file(w, NULL, (emb_str){name, strlen(name)}, err);
+    if (!status) {
+        free(w->files[0].path);
+        w->files[0].path = strdup(reader->path);
+        w->files[0].reader = reader;
+        if (!w->files[0].path)
+            status = embi_fail_memory(err, strlen(reader->path), "a path");
+    } else {
+        embi_reader_close(reader);
+    }
+    if (!status) {
+        reader->path = w->files[0].path;
+        status = list_tensors(w, reader, err);
+    }
+    if (status)
+        embi_weights_free(w);
+    return status;
+}
+
+void embi_weights_free(struct embi_weights *w)
+{
+    for (size_t i = 0; i < w->n_files; i++) {
+        if (!w->files[i].lent)
+            embi_reader_close(w->files[i].reader);
+        free(w->files[i].path);
+        free(w->files[i].name);
+    }
+    free(w->files);
+    free(w->tensors);
+    embi_buf_free(&w->names);
+    *w = (struct embi_weights){0};
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Headers
+ */
+
+/* The names that a header has, so that those of an index can be found in it. */
+static emb_status map_header(const struct embi_reader *r, emb_str **names, struct embi_map *map,
+                             emb_err *err)
+{
+    *names = calloc(r->n_tensors + 1, sizeof **names);
+    if (!*names)
+        return embi_fail_memory(err, r->n_tensors * sizeof **names, "tensor names");
+    for (size_t i = 0; i < r->n_tensors; i++)
+        (*names)[i] = r->tensors[i].name;
+    return embi_map_build(map, *names, r->n_tensors, err);
+}
+
+/* Gives the tensors that should lie in `file` their places in its header. */
+static emb_status place_tensors(struct embi_weights *w, size_t file, const struct embi_reader *r,
+                                emb_err *err)
+{
+    struct embi_map map = {0};
+    emb_str *names;
+    size_t found = 0;
+    emb_status status = map_header(r, &names, &map, err);
+    for (size_t i = 0; !status && i < w->n_tensors; i++) {
+        struct embi_weights_tensor *t = &w->tensors[i];
+        char shown[EMBI_SHOW_MAX];
+        if (t->file != file)
+            continue;
+        t->at = (size_t)embi_map_find(&map, t->name);
+        found++;
+        if (t->at == (size_t)EMBI_MAP_NONE)
+            status = embi_fail(err, EMB_BAD_DATA, -1,
+                               "holds no tensor '%s', which the index says it does",
+                               embi_show(shown, t->name));
+    }
+    if (!status && found < r->n_tensors)
+        embi_log(w->env, EMB_LOG_WARNING, w->files[file].path,
+                 "%zu tensors are not in the index: they are left out", r->n_tensors - found);
+    embi_map_free(&map);
+    free(names);
+    return status;
+}
+
+/* A shard is a safetensors file; one that is not says what it is instead. */
+static emb_status open_reader(struct embi_weights *w, const struct embi_weights_file *f,
+                              struct embi_reader **reader, emb_err *err)
+{
+    struct embi_io *io;
+    *reader = NULL;
+    emb_status status = embi_io_open(w->env, f->path, EMBI_IO_READ, &io, err);
+    if (!status)
+        status = embi_reader_open(w->env, io, f->path, NULL, &w->opts, reader, err);
+    if (!status && !((*reader)->format->caps & EMBI_FMT_NAMES))
+        status =
+            embi_fail(err, EMB_UNSUPPORTED, -1, "is %s, not safetensors", (*reader)->format->about);
+    return status;
+}
+
+static emb_status read_header(struct embi_weights *w, size_t file, emb_err *err)
+{
+    struct embi_weights_file *f = &w->files[file];
+    struct embi_reader *reader;
+    if (f->reader)
+        return EMB_OK;
+    emb_status status = open_reader(w, f, &reader, err);
+    if (!status && reader)
+        status = w->tensors ? place_tensors(w, file, reader, err) : list_tensors(w, reader, err);
+    if (!status) {
+        f->reader = reader;
+        return EMB_OK;
+    }
+    embi_reader_close(reader);
+    return embi_fail_in(err, "%s", f->name);
+}
+
+emb_status embi_weights_read(struct embi_weights *w, size_t i, const struct embi_tensor **tensor,
+                             emb_err *err)
+{
+    const struct embi_weights_tensor *t = &w->tensors[i];
+    emb_status status = read_header(w, t->file, err);
+    if (!status)
+        *tensor = &w->files[t->file].reader->tensors[t->at];
+    return status;
+}
+
+emb_status embi_weights_read_all(struct embi_weights *w, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    for (size_t i = 0; !status && i < w->n_files; i++)
+        status = read_header(w, i, err);
+    return status;
+}
+
+struct embi_reader *embi_weights_lend(struct embi_weights *w, size_t i)
+{
+    struct embi_weights_file *f = &w->files[w->tensors[i].file];
+    f->lent = true;
+    return f->reader;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Questions
+ */
+
+size_t embi_weights_find(const struct embi_weights *w, emb_str name)
+{
+    for (size_t i = 0; i < w->n_tensors; i++)
+        if (w->tensors[i].name.s && embi_str_equal(w->tensors[i].name, name))
+            return i;
+    return EMBI_NO_TENSOR;
+}
+
+static bool same_shape(const struct embi_tensor *a, const struct embi_tensor *b)
+{
+    return a->dtype == b->dtype && strcmp(a->type_name, b->type_name) == 0 && a->ndim == b->ndim &&
+           memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof a->shape[0]) == 0 &&
+           a->bytes == b->bytes && a->fortran == b->fortran && a->swap == b->swap;
+}
+
+/* The bytes of tensor i, where its file is mapped. */
+static emb_status bytes_of(struct embi_weights *w, size_t i, const struct embi_tensor *t,
+                           const char **bytes, emb_err *err)
+{
+    const struct embi_weights_file *f = &w->files[w->tensors[i].file];
+    const void *data;
+    emb_status status = embi_io_map(f->reader->io, &data, err);
+    if (status)
+        embi_fail_in(err, "%s", f->name);
+    else
+        *bytes = (const char *)data + t->offset;
+    return status;
+}
+
+emb_status embi_weights_same(struct embi_weights *w, size_t a, size_t b, bool *same, emb_err *err)
+{
+    const struct embi_tensor *x = NULL, *y = NULL;
+    const char *p = NULL, *q = NULL;
+    *same = a == b;
+    if (a == b)
+        return EMB_OK;
+    emb_status status = embi_weights_read(w, a, &x, err);
+    if (!status)
+        status = embi_weights_read(w, b, &y, err);
+    if (status || !x || !y || !same_shape(x, y))
+        return status;
+    status = bytes_of(w, a, x, &p, err);
+    if (!status)
+        status = bytes_of(w, b, y, &q, err);
+    if (!status && p && q)
+        *same = memcmp(p, q, x->bytes) == 0;
+    return status;
+}

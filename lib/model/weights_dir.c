@@ -1,0 +1,137 @@
+/* weights_dir.c - which files of a directory hold the weights (docs/formats/model.md, "weights").
+ */
+#include "model/weights.h"
+
+#include "model/sidecar.h"
+#include "util/err.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#define SINGLE "model.safetensors"
+#define INDEX  "model.safetensors.index.json"
+
+/* Weights that are not read, as loaders name them. */
+static const struct {
+    const char *name, *what;
+} others[] = {
+    {"pytorch_model.bin", "a PyTorch checkpoint"},
+    {"pytorch_model.bin.index.json", "a PyTorch checkpoint in shards"},
+    {"consolidated.00.pth", "a PyTorch checkpoint"},
+    {"tf_model.h5", "TensorFlow weights"},
+    {"flax_model.msgpack", "Flax weights"},
+    {"model.onnx", "an ONNX model"},
+};
+
+bool embi_weights_in(const char *dir)
+{
+    return embi_sidecar_exists(dir, SINGLE) || embi_sidecar_exists(dir, INDEX);
+}
+
+static emb_status open_index(const char *dir, struct embi_weights *w, bool *found, emb_err *err)
+{
+    struct embi_sidecar file;
+    emb_status status = embi_sidecar_open(w->env, dir, INDEX, &file, err);
+    *found = !status && file.io;
+    if (!*found)
+        return status;
+    status = embi_index_parse(file.s, file.n, dir, w, err);
+    embi_sidecar_close(&file);
+    return status ? embi_fail_in(err, "%s", INDEX) : EMB_OK;
+}
+
+/* One file is all: its header says what the tensors are. */
+static emb_status open_single(const char *dir, const char *name, struct embi_weights *w,
+                              emb_err *err)
+{
+    emb_status status = embi_weights_add_file(w, dir, (emb_str){name, strlen(name)}, err);
+    return status ? status : embi_weights_read_all(w, err);
+}
+
+static emb_status choose_single(const char *dir, struct embi_weights *w, emb_err *err)
+{
+    static const char both[] =
+        SINGLE " and " INDEX " are both here: the loaders' rule takes " SINGLE;
+    if (!embi_sidecar_exists(dir, INDEX))
+        return open_single(dir, SINGLE, w, err);
+    if (w->opts.strict)
+        return embi_fail(err, EMB_BAD_DATA, -1, "%s", both);
+    embi_log(w->env, EMB_LOG_WARNING, dir, "%s", both);
+    return open_single(dir, SINGLE, w, err);
+}
+
+static bool is_safetensors(const char *name)
+{
+    static const char ext[] = ".safetensors";
+    size_t n = strlen(name), m = sizeof ext - 1;
+    return n > m && strcmp(name + n - m, ext) == 0;
+}
+
+/* The *.safetensors of the directory: how many, and one of them (malloc'd). */
+static emb_status list_files(const char *path, size_t *n, char **name, emb_err *err)
+{
+    DIR *dir = opendir(path);
+    *n = 0;
+    *name = NULL;
+    if (!dir)
+        return embi_fail_errno(err, errno, NULL);
+    for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        if (e->d_name[0] == '.' || !is_safetensors(e->d_name))
+            continue;
+        if (++*n == 1)
+            *name = strdup(e->d_name);
+    }
+    closedir(dir);
+    return EMB_OK;
+}
+
+/* There is nothing that can be read: what is there instead? */
+static emb_status fail_without(const char *dir, emb_err *err)
+{
+    for (size_t i = 0; i < EMBI_LEN(others); i++)
+        if (embi_sidecar_exists(dir, others[i].name))
+            return embi_fail(err, EMB_UNSUPPORTED, -1,
+                             "the weights are in %s, %s: not read by this version; convert it to "
+                             "safetensors",
+                             others[i].name, others[i].what);
+    return embi_fail(err, EMB_UNSUPPORTED, -1,
+                     "is a directory without weights: neither " SINGLE " nor " INDEX);
+}
+
+static emb_status open_only_one(const char *dir, struct embi_weights *w, emb_err *err)
+{
+    char *name;
+    size_t n;
+    emb_status status = list_files(dir, &n, &name, err);
+    if (!status && n == 0)
+        status = fail_without(dir, err);
+    else if (!status && n > 1)
+        status = embi_fail(err, EMB_UNSUPPORTED, -1,
+                           "%zu *.safetensors and no " INDEX ": name one of them", n);
+    else if (!status && !name)
+        status = embi_fail_memory(err, 0, "a file name");
+    else if (!status)
+        status = open_single(dir, name, w, err);
+    free(name);
+    return status;
+}
+
+emb_status embi_weights_open(const struct embi_env *env, const char *dir,
+                             const struct embi_read_opts *opts, struct embi_weights *w,
+                             emb_err *err)
+{
+    bool found = false;
+    emb_status status;
+    *w = (struct embi_weights){.env = env, .opts = *opts};
+    if (embi_sidecar_exists(dir, SINGLE)) {
+        status = choose_single(dir, w, err);
+    } else {
+        status = open_index(dir, w, &found, err);
+        if (!status && !found)
+            status = open_only_one(dir, w, err);
+    }
+    if (status)
+        embi_weights_free(w);
+    return status;
+}
