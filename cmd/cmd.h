@@ -43,11 +43,12 @@ struct cmd {
 
 /* What the environment said, read once by main.c. NULL or 0: not set. */
 struct run_env {
-    const char *table;       /* EMBTOOL_TABLE */
-    const char *threads;     /* EMBTOOL_THREADS */
-    const char *disable_cpu; /* EMB_DISABLE_CPU */
-    size_t columns;          /* COLUMNS */
-    bool plain;              /* NO_COLOR, or TERM=dumb */
+    const char *table;                                          /* EMBTOOL_TABLE */
+    const char *threads;                                        /* EMBTOOL_THREADS */
+    const char *disable_cpu;                                    /* EMB_DISABLE_CPU */
+    const char *hf_hub_cache, *hf_home, *xdg_cache_home, *home; /* of the hub's clients */
+    size_t columns;                                             /* COLUMNS */
+    bool plain;                                                 /* NO_COLOR, or TERM=dumb */
 };
 
 struct run {

@@ -52,6 +52,7 @@ static int open_opts(struct run *run, emb_open_opts *opts)
                             .format = c->format,
                             .tensor = c->tensor,
                             .vocab = c->vocab,
+                            .head = c->head,
                             .input_dtype = c->input_dtype,
                             .raw_offset = c->offset,
                             .limit_rows = c->limit,
@@ -104,11 +105,19 @@ static const char *find_builtin(struct run *run)
     return NULL;
 }
 
-/* No TABLE was named: the variable, or what comes with embtool. */
+/* Is the current directory that of a model? */
+static bool in_model(void)
+{
+    return access("config.json", F_OK) == 0 && (access("model.safetensors", F_OK) == 0 ||
+                                                access("model.safetensors.index.json", F_OK) == 0);
+}
+
+/* No TABLE was named: the variable, the current directory, or what comes with embtool. */
 static int open_default(struct run *run, const emb_open_opts *opts, emb_table **table,
                         emb_table_info *info)
 {
-    const char *url = run->env.table ? run->env.table : find_builtin(run);
+    bool here = !run->env.table && in_model();
+    const char *url = run->env.table ? run->env.table : here ? "." : find_builtin(run);
     if (!url)
         return usage_error(run, "no table: say -t TABLE, or set EMBTOOL_TABLE");
     run->table_name = url;
@@ -117,6 +126,8 @@ static int open_default(struct run *run, const emb_open_opts *opts, emb_table **
         return code;
     if (run->env.table)
         note_table(run, "%s (EMBTOOL_TABLE)", url);
+    else if (here)
+        note_table(run, "%s (the current directory)", info->path);
     else
         note_table(run, "GloVe 6B, %u dimensions (built in)", info->dims);
     return EXIT_DONE;

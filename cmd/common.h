@@ -14,11 +14,12 @@ struct run;
 struct common {
     /* table */
     const char *table, *format, *tensor, *vocab, *shape;
+    bool head;
     emb_dtype input_dtype;
     uint64_t offset, limit;
     bool has_limit;
     /* output */
-    const char *output, *output_format, *report;
+    const char *output, *output_format, *report, *pieces;
     emb_dtype dtype;
     bool json, force, raw_tokens;
     int sync; /* 1 --sync, -1 --no-sync */
@@ -30,25 +31,31 @@ struct common {
 #define COMMON_AT(member) offsetof(struct common, member)
 
 /* Naming a table and what its bytes are. */
-#define COMMON_TABLE                                                                             \
-    OPT_HEADING("Table"),                                                                        \
-        OPT("table", 't', OPT_TEXT, COMMON_AT(table), "TABLE",                                   \
-            "a file, - for standard input, or FILE#TENSOR (default: $EMBTOOL_TABLE, else the "   \
-            "English table that comes with embtool)",                                            \
-            .aliases = " model embedding "),                                                     \
-        OPT("format", 0, OPT_WORD, COMMON_AT(format), "safetensors|npy|word2vec|text|raw",       \
-            "what the file is, where its bytes do not say", .aliases = " input-format "),        \
-        OPT("tensor", 0, OPT_TEXT, COMMON_AT(tensor), "NAME", "the tensor of the file to use"),  \
-        OPT("vocab", 0, OPT_TEXT, COMMON_AT(vocab), "FILE",                                      \
-            "tokens, one a line, for a table that has none", .aliases = " vocabulary "),         \
-        OPT("shape", 0, OPT_TEXT, COMMON_AT(shape), "V,D",                                       \
-            "rows and dimensions of a raw file; ,D: as many rows as it holds"),                  \
-        OPT("offset", 0, OPT_COUNT, COMMON_AT(offset), "N", "bytes before row 0 of a raw file"), \
-        OPT("input-dtype", 0, OPT_DTYPE, COMMON_AT(input_dtype), "T",                            \
-            "type of the numbers in a raw file, or of opaque bytes in .npy"),                    \
-        OPT("limit", 0, OPT_COUNT, COMMON_AT(limit), "N",                                        \
-            "only the first N rows exist, for this run", .given = COMMON_AT(has_limit)),         \
-        OPT("strict", 0, OPT_FLAG, COMMON_AT(strict), NULL,                                      \
+#define COMMON_TABLE                                                                              \
+    OPT_HEADING("Table"),                                                                         \
+        OPT("table", 't', OPT_TEXT, COMMON_AT(table), "TABLE",                                    \
+            "a file, a model directory, hf://org/model from the hub's cache, - for standard "     \
+            "input, or any with #TENSOR (default: $EMBTOOL_TABLE, else the current directory if " \
+            "it is a model's, else the English table that comes with embtool)",                   \
+            .aliases = " model embedding "),                                                      \
+        OPT("format", 0, OPT_WORD, COMMON_AT(format), "safetensors|npy|word2vec|text|raw",        \
+            "what the file is, where its bytes do not say", .aliases = " input-format "),         \
+        OPT("tensor", 0, OPT_TEXT, COMMON_AT(tensor), "NAME", "the tensor to use, by its name"),  \
+        OPT("head", 0, OPT_FLAG, COMMON_AT(head), NULL,                                           \
+            "the output table of a model; where it is tied, that is the embedding",               \
+            .aliases = " lm-head output-table unembedding "),                                     \
+        OPT("vocab", 0, OPT_TEXT, COMMON_AT(vocab), "FILE",                                       \
+            "tokens, in place of the table's own: one a line, or a tokenizer's file or "          \
+            "directory",                                                                          \
+            .aliases = " vocabulary tokenizer "),                                                 \
+        OPT("shape", 0, OPT_TEXT, COMMON_AT(shape), "V,D",                                        \
+            "rows and dimensions of a raw file; ,D: as many rows as it holds"),                   \
+        OPT("offset", 0, OPT_COUNT, COMMON_AT(offset), "N", "bytes before row 0 of a raw file"),  \
+        OPT("input-dtype", 0, OPT_DTYPE, COMMON_AT(input_dtype), "T",                             \
+            "type of the numbers in a raw file, or of opaque bytes in .npy"),                     \
+        OPT("limit", 0, OPT_COUNT, COMMON_AT(limit), "N",                                         \
+            "only the first N rows exist, for this run", .given = COMMON_AT(has_limit)),          \
+        OPT("strict", 0, OPT_FLAG, COMMON_AT(strict), NULL,                                       \
             "warnings that can change an answer are errors")
 
 /* Where the output goes. */
@@ -63,6 +70,10 @@ struct common {
 #define COMMON_RAW_TOKENS                                       \
     OPT("raw-tokens", 0, OPT_FLAG, COMMON_AT(raw_tokens), NULL, \
         "print tokens as they are, without escapes")
+#define COMMON_PIECES                                                    \
+    OPT("pieces", 0, OPT_WORD, COMMON_AT(pieces), "raw|text",            \
+        "tokens as a tokenizer stores them, or the text they stand for " \
+        "(default: text on a terminal, else raw; JSON has both)")
 #define COMMON_DTYPE                                                                          \
     OPT("dtype", 0, OPT_DTYPE, COMMON_AT(dtype), "T", "type of the numbers that are written", \
         .aliases = " type output-dtype ")
@@ -96,8 +107,9 @@ struct common {
  * common->table, unless -t named one. */
 void take_table_argument(struct run *run);
 
-/* Opens the table of this run: -t, else $EMBTOOL_TABLE, else the built-in one (which is said on
- * stderr unless -q). Only for commands that read: one that writes asks for common->table itself.
+/* Opens the table of this run: -t, else $EMBTOOL_TABLE, else the current directory if it is a
+ * model's, else the built-in one (which is said on stderr unless -q). Only for commands that read:
+ * one that writes asks for common->table itself.
  * Sets run->table_name, and *info unless it is NULL. Returns 0, or an exit code after the message
  * was printed. Close with emb_table_close. */
 int open_table(struct run *run, emb_table **table, emb_table_info *info);

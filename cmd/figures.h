@@ -10,6 +10,7 @@ struct figures {
     struct run *run;
     const emb_table *table;
     emb_table_info info;
+    emb_model_info model;
     emb_stats stats;
     uint64_t tokens;   /* rows that have one; only where info.has_tokens */
     uint64_t *unowned; /* [odd_rows(ODD_UNOWNED)]: rows that have none, if they are listed */

@@ -42,6 +42,22 @@ static void last_number(struct out *out, const char *name, double x, const char 
     out_text(out, end);
 }
 
+/* Nulls where the table is part of no model. */
+static void describe_model(const emb_model_info *m, struct out *out)
+{
+    if (m->tied < 0)
+        text(out, "tied", NULL);
+    else
+        out_print(out, "\"tied\":%s,", m->tied ? "true" : "false");
+    if (m->params) {
+        count(out, "model_params", m->params);
+        number(out, "share", (double)m->table_params / (double)m->params);
+    } else {
+        text(out, "model_params", NULL);
+        text(out, "share", NULL);
+    }
+}
+
 static void describe(const struct figures *f, struct out *out)
 {
     const emb_table_info *i = &f->info;
@@ -57,10 +73,7 @@ static void describe(const struct figures *f, struct out *out)
         count(out, "tokens", f->tokens);
     else
         text(out, "tokens", NULL);
-    /* Of a model; a table on its own knows nothing of one. */
-    text(out, "tied", NULL);
-    text(out, "model_params", NULL);
-    text(out, "share", NULL);
+    describe_model(&f->model, out);
 }
 
 static void values(const struct figures *f, struct out *out)

@@ -74,6 +74,12 @@ static void describe(const struct figures *f, struct out *out)
     count(f, out, "params", i->rows * i->dims);
     if (i->has_tokens)
         count(f, out, "tokens", f->tokens);
+    if (f->model.tied >= 0)
+        text(f, out, "tied", f->model.tied ? "yes" : "no");
+    if (f->model.params) {
+        count(f, out, "model_params", f->model.params);
+        number(f, out, "share", (double)f->model.table_params / (double)f->model.params);
+    }
 }
 
 static void values(const struct figures *f, struct out *out)

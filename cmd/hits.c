@@ -1,5 +1,6 @@
 /* hits.c - hits as lines for a pipe, as columns for people, or as JSON. Arrays are hits_array.c's.
  */
+#include "names.h"
 #include "similar.h"
 
 #include <math.h>
@@ -29,11 +30,17 @@ static bool token_of(const struct similar *s, uint64_t row, emb_str *token)
  * Lines and columns
  */
 
+/* A row's token as it is to be printed; false for a row without one. */
+static bool shown_token(const struct hits *h, uint64_t row, emb_str *token)
+{
+    return h->s->info.has_tokens && row_token(h->s->table, row, shows_text(h->s->run), token);
+}
+
 /* A row's token, else its id (`#5` where others have tokens). */
 static void put_name(struct hits *h, uint64_t row)
 {
     emb_str token;
-    if (token_of(h->s, row, &token)) {
+    if (shown_token(h, row, &token)) {
         out_token(&h->out, token, '\t');
         return;
     }
@@ -55,7 +62,7 @@ static size_t digits_of(uint64_t x)
 static size_t name_width(struct hits *h, uint64_t row)
 {
     emb_str token;
-    if (token_of(h->s, row, &token))
+    if (shown_token(h, row, &token))
         return out_token_width(&h->out, token, '\t');
     return digits_of(row) + h->s->info.has_tokens;
 }
@@ -211,10 +218,9 @@ static void json_terms(struct hits *h, const struct query *q)
 
 static void json_hit(struct hits *h, const emb_hit *hit)
 {
-    emb_str token;
     out_byte(&h->out, '{');
-    if (token_of(h->s, hit->row, &token))
-        out_json_token(&h->out, "token", token);
+    if (h->s->info.has_tokens)
+        out_json_row_token(&h->out, h->s->table, hit->row);
     out_text(&h->out, "\"id\":");
     out_u64(&h->out, hit->row);
     out_text(&h->out, ",\"score\":");
@@ -259,7 +265,12 @@ int hits_open(struct hits *h, struct similar *s, uint64_t k)
         h->kind = HITS_ARRAYS;
     else
         h->kind = s->run->out_tty && is_stream(path) ? HITS_SCREEN : HITS_LINES;
-    return h->kind == HITS_ARRAYS ? arrays_open(h) : out_open(s->run, path, &h->out);
+    if (h->kind == HITS_ARRAYS)
+        return arrays_open(h);
+    int code = load_tokens(s->run, s->table, &s->info);
+    if (code)
+        h->s = NULL; /* there is nothing to close */
+    return code ? code : out_open(s->run, path, &h->out);
 }
 
 int hits_put(struct hits *h, const struct query *q, const emb_hit *hits, size_t n)

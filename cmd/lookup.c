@@ -30,6 +30,7 @@ static const struct opt options[] = {
     COMMON_JSON,
     OPT("label", 0, OPT_CHOICE, AT(label), "token|id|none",
         "what names a row in text (default: its token, else its id)"),
+    COMMON_PIECES,
     COMMON_RAW_TOKENS,
     COMMON_DTYPE,
     OPT("ragged", 0, OPT_FLAG, AT(ragged), NULL,

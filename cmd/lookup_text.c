@@ -2,6 +2,7 @@
  * pauses, what is there is flushed, so that embtool can answer another program.
  */
 #include "lookup.h"
+#include "names.h"
 #include "out.h"
 
 #include <string.h>
@@ -10,12 +11,11 @@
 static void put_label(struct lookup *l, struct out *out, enum label label, uint64_t row)
 {
     emb_str token;
-    emb_err err;
     if (label == LABEL_NONE)
         return;
     if (label == LABEL_ID) {
         out_u64(out, row);
-    } else if (emb_table_token(l->table, row, &token, &err) == EMB_OK) {
+    } else if (row_token(l->table, row, shows_text(l->run), &token)) {
         out_token(out, token, ' ');
     } else {
         out_byte(out, '#');
@@ -26,13 +26,11 @@ static void put_label(struct lookup *l, struct out *out, enum label label, uint6
 
 static void put_json(struct lookup *l, struct out *out, uint64_t row, const char *vector)
 {
-    emb_str token;
-    emb_err err;
     out_text(out, "{\"id\":");
     out_u64(out, row);
     out_byte(out, ',');
-    if (l->info.has_tokens && emb_table_token(l->table, row, &token, &err) == EMB_OK)
-        out_json_token(out, "token", token);
+    if (l->info.has_tokens)
+        out_json_row_token(out, l->table, row);
     out_text(out, "\"vector\":");
     out_json_elements(out, l->dtype, vector, l->info.dims);
     out_text(out, "}\n");
@@ -70,7 +68,11 @@ int lookup_text(struct lookup *l)
 {
     struct out out;
     enum label label = choose_label(l);
-    int code = out_open(l->run, l->opts->common.output, &out);
+    bool tokens = label == LABEL_TOKEN || strcmp(l->format, "json") == 0;
+    int code = tokens ? load_tokens(l->run, l->table, &l->info) : EXIT_DONE;
+    if (code)
+        return code;
+    code = out_open(l->run, l->opts->common.output, &out);
     while (!code && !l->rows.ended) {
         size_t n;
         code = rows_read(&l->rows, l->ids, LOOKUP_IDS, &n);

@@ -48,6 +48,12 @@ static void read_env(struct run_env *env)
     env->table = variable("EMBTOOL_TABLE");
     env->threads = variable("EMBTOOL_THREADS");
     env->disable_cpu = variable("EMB_DISABLE_CPU");
+    env->hf_hub_cache = variable("HF_HUB_CACHE");
+    if (!env->hf_hub_cache)
+        env->hf_hub_cache = variable("HUGGINGFACE_HUB_CACHE");
+    env->hf_home = variable("HF_HOME");
+    env->xdg_cache_home = variable("XDG_CACHE_HOME");
+    env->home = variable("HOME");
     env->plain = variable("NO_COLOR") || (term && strcmp(term, "dumb") == 0);
     if (columns && opt_u64(columns, &n))
         env->columns = (size_t)embi_min(n, 1000);
@@ -106,17 +112,36 @@ static int choose_threads(struct run *run, int *threads)
     return EXIT_DONE;
 }
 
+/* Where the hub's clients keep their files; NULL: nothing says where. */
+static const char *hub_cache(const struct run_env *env, struct embi_buf *path)
+{
+    if (env->hf_hub_cache)
+        return env->hf_hub_cache;
+    if (env->hf_home)
+        embi_buf_print(path, "%s/hub", env->hf_home);
+    else if (env->xdg_cache_home)
+        embi_buf_print(path, "%s/huggingface/hub", env->xdg_cache_home);
+    else if (env->home)
+        embi_buf_print(path, "%s/.cache/huggingface/hub", env->home);
+    else
+        return NULL;
+    return embi_buf_cstr(path);
+}
+
 static int make_context(struct run *run)
 {
     emb_ctx_opts opts = {.size = sizeof opts, .log = say_log, .log_arg = run};
     emb_err err;
+    struct embi_buf cache = {0};
     int code = choose_threads(run, &opts.threads);
     if (code)
         return code;
     opts.disable_cpu = run->env.disable_cpu;
+    opts.hub_cache = hub_cache(&run->env, &cache);
     if (emb_ctx_new(&opts, &run->ctx, &err) != EMB_OK)
-        return fail(run, NULL, &err);
-    return EXIT_DONE;
+        code = fail(run, NULL, &err);
+    embi_buf_free(&cache);
+    return code;
 }
 
 static int print_version(struct run *run)

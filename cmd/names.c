@@ -66,6 +66,32 @@ const char *word_show(char out[WORD_MAX], const char *s, size_t n)
     return out;
 }
 
+bool shows_text(const struct run *run)
+{
+    const struct common *c = run->common;
+    if (c->pieces)
+        return strcmp(c->pieces, "text") == 0;
+    return run->out_tty && (!c->output || strcmp(c->output, "-") == 0);
+}
+
+bool row_token(const emb_table *table, uint64_t row, bool text, emb_str *token)
+{
+    emb_err err;
+    return (text && emb_table_text(table, row, token, &err) == EMB_OK) ||
+           emb_table_token(table, row, token, &err) == EMB_OK;
+}
+
+int load_tokens(struct run *run, const emb_table *table, const emb_table_info *info)
+{
+    emb_str token;
+    emb_err err;
+    if (!info->has_tokens || info->rows == 0)
+        return EXIT_DONE;
+    emb_status status = emb_table_token(table, 0, &token, &err);
+    return status == EMB_OK || status == EMB_NOT_FOUND ? EXIT_DONE
+                                                       : fail(run, run->table_name, &err);
+}
+
 /* `catt: not in the vocabulary; close: cat, cats` */
 static int not_found(struct run *run, const emb_table *table, emb_str word)
 {
@@ -96,6 +122,8 @@ int find_token(struct run *run, const emb_table *table, emb_str word, uint64_t *
     emb_str token;
     char typed[WORD_MAX], found[WORD_MAX];
     emb_status status = emb_table_resolve(table, word, row, &err);
+    if (status == EMB_NOT_FOUND && err.at >= 0) /* it has an id, but no row */
+        return fail(run, NULL, &err);
     if (status == EMB_NOT_FOUND)
         return not_found(run, table, word);
     if (status == EMB_OK)

@@ -30,4 +30,16 @@ const char *word_show(char out[WORD_MAX], const char *s, size_t n);
  * which. EXIT_NO, after a line with close spellings, where the vocabulary does not have it. */
 int find_token(struct run *run, const emb_table *table, emb_str word, uint64_t *row);
 
+/* Are tokens to be printed as the text they stand for? --pieces says so; else they are where people
+ * look on. */
+bool shows_text(const struct run *run);
+
+/* The token of a row, or the text that it stands for, which lives until the next call. False for a
+ * row without a token. */
+bool row_token(const emb_table *table, uint64_t row, bool text, emb_str *token);
+
+/* Loads the table's tokens, which can fail, before anything of them is printed. Returns 0, or an
+ * exit code after the message. */
+int load_tokens(struct run *run, const emb_table *table, const emb_table_info *info);
+
 #endif

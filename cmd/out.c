@@ -214,6 +214,17 @@ void out_json_token(struct out *out, const char *key, emb_str token)
     out_byte(out, ',');
 }
 
+void out_json_row_token(struct out *out, const emb_table *table, uint64_t row)
+{
+    emb_str token;
+    emb_err err;
+    if (emb_table_token(table, row, &token, &err) != EMB_OK)
+        return;
+    out_json_token(out, "token", token);
+    if (emb_table_text(table, row, &token, &err) == EMB_OK)
+        out_json_token(out, "text", token);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Numbers
  */

@@ -64,6 +64,10 @@ void out_json_string(struct out *out, emb_str s);
 /* `"KEY":"...",` and, where the token is not valid UTF-8, `"KEY_bytes":"<hex>",` after it. */
 void out_json_token(struct out *out, const char *key, emb_str token);
 
+/* `"token":"...",` of a row that has one and, where a tokenizer wrote it in an alphabet of its own,
+ * `"text":"...",` after it. */
+void out_json_row_token(struct out *out, const emb_table *table, uint64_t row);
+
 /* The element of this type at *value, in the shortest form that reads back. In JSON NaN and the
  * infinities are null. */
 void out_element(struct out *out, emb_dtype dtype, const void *value);

@@ -61,7 +61,8 @@ static const struct opt options[] = {
         "what the file is, where its bytes do not say", .aliases = " input-format "),
     OPT("tensor", 0, OPT_TEXT, COMMON_AT(tensor), "NAME", "the tensor of the file to use"),
     OPT("vocab", 0, OPT_TEXT, COMMON_AT(vocab), "FILE",
-        "tokens, one a line, for a table that has none", .aliases = " vocabulary "),
+        "tokens for a table that has none: one a line, or a tokenizer's file or directory",
+        .aliases = " vocabulary tokenizer "),
     OPT("shape", 0, OPT_TEXT, COMMON_AT(shape), "V,D",
         "rows and dimensions of a raw file; ,D: as many rows as it holds"),
     OPT("offset", 0, OPT_COUNT, COMMON_AT(offset), "N", "bytes before row 0 of a raw file"),
@@ -85,6 +86,20 @@ static int refuse_directory(struct run *run, const char *path)
                      "is a directory: this version resizes single table files, not models");
 }
 
+/* One table of a model cannot change its rows without the rest. */
+static int refuse_model(struct resize *rz)
+{
+    emb_model_info model;
+    emb_err err;
+    if (emb_table_model(rz->table, &model, &err) != EMB_OK)
+        return fail(rz->run, rz->run->table_name, &err);
+    if (model.table_params == 0)
+        return EXIT_DONE;
+    return fail_with(rz->run, EXIT_DATA, rz->info.path,
+                     "belongs to a model, by the config.json beside it: this version resizes "
+                     "single table files, not models");
+}
+
 /* The table, and what is asked of it at all. */
 static int open_input(struct resize *rz)
 {
@@ -106,7 +121,7 @@ static int open_input(struct resize *rz)
         return refuse_directory(run, rz->info.path);
     if (o->in_place && is_stream(rz->info.path))
         return usage_error(run, "--in-place: standard input cannot be replaced");
-    return EXIT_DONE;
+    return refuse_model(rz);
 }
 
 static bool is_same_file(const char *a, const char *b)

@@ -59,6 +59,7 @@ static const struct opt options[] = {
     COMMON_JSON,
     OPT("digits", 0, OPT_COUNT, AT(digits), "N",
         "significant digits of scores, 1 to 17 (default 6; 0: all)", .aliases = " precision "),
+    COMMON_PIECES,
     COMMON_RAW_TOKENS,
     COMMON_WRITE,
     COMMON_TABLE,

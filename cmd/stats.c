@@ -149,7 +149,9 @@ static int measure(struct figures *f, unsigned kinds)
     emb_stats_opts opts = {.size = sizeof opts, .columns = f->columns, .list_rows = f->rows};
     if (emb_stats_run(f->table, &opts, &f->stats, &err) != EMB_OK)
         return fail(f->run, f->run->table_name, &err);
-    int code = count_tokens(f);
+    int code = emb_table_model(f->table, &f->model, &err) == EMB_OK
+                   ? count_tokens(f)
+                   : fail(f->run, f->run->table_name, &err);
     if (!code)
         code = list_unowned(f);
     if (!code)

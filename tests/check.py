@@ -16,8 +16,6 @@ ROOT = Path(__file__).resolve().parent.parent
 TALLY = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 CRITERION = re.compile(r"Tested: .*?(\d+) .*?Passing: .*?(\d+) .*?Failing: .*?(\d+) .*?Crashing: .*?(\d+)")
 REPORT = re.compile(r"(ERROR|WARNING): \w+Sanitizer|runtime error:")
-# The acceptance cases that need table files only; those of model directories join with that capability.
-FILE_CASES = ("B06", "B1[06]*", "B11.table", "B2[0-6]*", "B27.*", "B32", "B34", "B3[567].table", "B4*", "B54.*", "similar.*", "stats.*", "init.*")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -31,13 +29,13 @@ def programs(suite, build, sanitizer):
         found = sorted(p for p in (build / "tests" / suite).glob("*") if p.is_file() and not p.suffix)
         return [[str(p)] + (["--ascii"] if suite == "unit" else []) for p in found]
     have = "lookup,similar,stats,init,resize"
-    files = [x for c in FILE_CASES for x in ("--only", c)]
     one = {
         "cli": [py, tests / "cli/run.py", tool, *jobs, *slow],
         "cases": [py, tests / "cases/run.py", tool, "--capability", "main", "--have", have,
-                  *files, *jobs, *slow],
+                  *jobs, *slow],
         "golden": [py, tests / "data/check_golden.py", tool, "--kinds",
-                   "npy,npy ids,safetensors,word2vec binary,word2vec text,glove text"],
+                   "npy,npy ids,safetensors,word2vec binary,word2vec text,glove text,model directory,"
+                   "tokenizer.json,sentencepiece,tekken", "--skip", "golden/torch*"],
         "bad": [py, tests / "bad/run.py", tool, *slow],
         "docs": [py, tests / "lint/docs_check.py", tool],
         "peers": [py, tests / "peers/run.py", tool, "--build", build],

@@ -90,7 +90,8 @@ CASES = [
 
     path("a device without an end", "/dev/zero", "/dev/zero: is a device, not a table file", 3),
     path("no such file", "no/such.bin", "no/such.bin: No such file or directory"),
-    path("a directory", ".", ".: is a directory, not a table file", 3),
+    path("a directory", ".",
+         ".: is a directory without weights: neither model.safetensors nor model.safetensors.index.json", 3),
     path("a name that is empty", "''", "'': No such file or directory"),
     path("a part of the path is a file", "t.txt/x", "t.txt/x: Not a directory", files={"t.txt": GLOVE}),
     path("a name of 5000 bytes", "x" * 5000, "x" * 5000 + ": File name too long"),

@@ -124,7 +124,7 @@ CASES = [
     raw("offset -1", "--input-dtype f32 --shape ,2 --offset -1", "--offset -1: expected a whole number", code=2),
 
     vocab("no such file", b"", "t.npy: no.txt: No such file or directory", 4, "stats t.npy --vocab no.txt"),
-    vocab("a directory", b"", "t.npy: .: is a directory, not a table file", 3, "stats t.npy --vocab ."),
+    vocab("a directory", b"", "t.npy: .: is a directory without a tokenizer", 3, "stats t.npy --vocab ."),
     vocab("a word that is not in it", b"a\nb\n", "zz: not in the vocabulary", 1, "lookup zz --vocab v.txt -t t.npy"),
     vocab("a row without a token", b"a\n", "zz: not in the vocabulary", 1, "lookup zz --vocab v.txt -t t.npy"),
     vocab("no tokens at all", b"",

@@ -13,7 +13,7 @@ try -t t.raw --format raw --shape ,3 --input-dtype f32 0
 try -t t.raw 0
 try -t "$DATA/golden/safetensors/tied.safetensors#lm_head.weight" 0 -o x.npy
 python3 "$DATA/../cli/show.py" x.npy | cut -c 1-10
-# the lines of a tokenizer's file are no tokens
-printf '{"cat": 0}\n' > vocab.json
-cp vocab.json tokenizer.model
-for f in vocab.json tokenizer.model; do try -t t.raw --format raw --shape 2,2 --input-dtype f32 --vocab $f '{"cat": 0}'; done
+# a tokenizer's file is known by what is in it
+printf '{"cat": 1}\n' > vocab.json
+cp vocab.json words
+for f in vocab.json words; do try -t t.raw --format raw --shape 2,2 --input-dtype f32 --vocab $f cat; done
