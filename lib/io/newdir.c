@@ -1,0 +1,349 @@
+/* io/newdir.c - see newdir.h.
+ *
+ * Names are relative to a descriptor of the parent directory, which stays open: a working directory
+ * that changes, or a folder that is renamed, does not lead the second half elsewhere. (Files inside
+ * are made by path, by whoever makes them.) What is removed is removed by descriptor as well, and
+ * symbolic links are removed, never followed.
+ */
+#include "io/newdir.h"
+
+#include "util/buf.h"
+#include "util/err.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TRIES_MAX = 100, NAME_IN_TEMP_BYTES = 200, DEPTH_MAX = 64 };
+
+struct embi_newdir {
+    const struct embi_env *env;
+    int parent;              /* descriptor of the directory that holds the target, or -1      */
+    char *target;            /* path of the target, without links or slashes at its end       */
+    const char *name;        /* its last part, inside target                                  */
+    char *path;              /* of the temporary directory                                    */
+    char temp[NAME_MAX + 1]; /* its name in parent; "" where there is none                    */
+    bool exists;             /* the target is there, and a directory                          */
+    bool force, sync;
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * Walking and removing
+ */
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static DIR *open_dir_at(int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && !dir)
+        close(fd);
+    return dir;
+}
+
+static int remove_tree(int parent, const char *name, int depth);
+
+static int remove_entry(int parent, const char *name, int depth)
+{
+    if (unlinkat(parent, name, 0) == 0)
+        return 0;
+    return errno == EISDIR || errno == EPERM ? remove_tree(parent, name, depth) : errno;
+}
+
+/* Removes a directory and all that is in it; 0 or errno. */
+static int remove_tree(int parent, const char *name, int depth)
+{
+    int sys = 0;
+    DIR *dir = depth < DEPTH_MAX ? open_dir_at(parent, name) : NULL;
+    if (!dir)
+        return depth < DEPTH_MAX ? errno : ELOOP;
+    for (struct dirent *e; !sys && (e = readdir(dir)) != NULL;)
+        if (!is_dots(e->d_name))
+            sys = remove_entry(dirfd(dir), e->d_name, depth + 1);
+    closedir(dir);
+    return sys ? sys : unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : errno;
+}
+
+unsigned embi_dir_look(const char *path)
+{
+    unsigned seen = 0;
+    struct stat st;
+    DIR *dir = opendir(path);
+    if (!dir)
+        return 0;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        if (is_dots(e->d_name))
+            continue;
+        bool known = fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        seen |= known && S_ISDIR(st.st_mode) ? EMBI_DIR_FOLDERS : EMBI_DIR_FILES;
+    }
+    closedir(dir);
+    return seen | EMBI_DIR_READ;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Opening
+ */
+
+static emb_status fail_exists(emb_err *err)
+{
+    return embi_fail(err, EMB_EXISTS, -1, "exists; --force overwrites it");
+}
+
+/* The path without slashes at its end, behind links where it leads somewhere. */
+static emb_status settle_target(struct embi_newdir *d, const char *path, emb_err *err)
+{
+    struct stat st;
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    d->target = strndup(path, n);
+    if (!d->target)
+        return embi_fail_memory(err, n + 1, "a path");
+    d->exists = stat(d->target, &st) == 0;
+    if (d->exists && !S_ISDIR(st.st_mode))
+        return embi_fail(err, EMB_EXISTS, -1, "exists, and is no directory");
+    if (d->exists && lstat(d->target, &st) == 0 && S_ISLNK(st.st_mode)) {
+        char *real = realpath(d->target, NULL);
+        if (!real)
+            return embi_fail_errno(err, errno, NULL);
+        free(d->target);
+        d->target = real;
+    }
+    const char *slash = strrchr(d->target, '/');
+    d->name = slash ? slash + 1 : d->target;
+    if (d->name[0] == '\0' || is_dots(d->name))
+        return embi_fail(err, EMB_BAD_ARG, -1,
+                         "a directory is replaced from outside: give it by its name");
+    return EMB_OK;
+}
+
+/* The directory that holds the target, opened; its path has length *n in d->target. */
+static emb_status open_parent(struct embi_newdir *d, size_t *n, emb_err *err)
+{
+    *n = (size_t)(d->name - d->target);
+    char *parent = *n ? strndup(d->target, *n) : strdup(".");
+    if (!parent)
+        return embi_fail_memory(err, *n + 2, "a path");
+    d->parent = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int sys = errno;
+    free(parent);
+    return d->parent < 0 ? embi_fail_errno(err, sys, NULL) : EMB_OK;
+}
+
+/* Calls make for temporary names until one is free; 0 or errno. */
+static int with_temp(struct embi_newdir *d, char name[NAME_MAX + 1],
+                     int (*make)(struct embi_newdir *d, const char *name))
+{
+    int sys = EEXIST;
+    for (int i = 0; (sys == EEXIST || sys == ENOTEMPTY) && i < TRIES_MAX; i++) {
+        snprintf(name, NAME_MAX + 1, ".%.*s.tmp.%ld.%d", NAME_IN_TEMP_BYTES, d->name,
+                 (long)getpid(), i);
+        sys = make(d, name);
+    }
+    if (sys)
+        name[0] = '\0';
+    return sys;
+}
+
+static int make_dir(struct embi_newdir *d, const char *name)
+{
+    return mkdirat(d->parent, name, 0777) == 0 ? 0 : errno;
+}
+
+static emb_status make_temp(struct embi_newdir *d, size_t parent_bytes, emb_err *err)
+{
+    struct stat st;
+    int sys = with_temp(d, d->temp, make_dir);
+    if (sys)
+        return embi_fail_errno(err, sys, NULL);
+    if (d->exists && stat(d->target, &st) == 0)
+        fchmodat(d->parent, d->temp, (st.st_mode & 07777) | S_IRWXU, 0);
+    size_t n = strlen(d->temp);
+    d->path = malloc(parent_bytes + n + 1);
+    if (!d->path)
+        return embi_fail_memory(err, parent_bytes + n + 1, "a path");
+    memcpy(d->path, d->target, parent_bytes);
+    memcpy(d->path + parent_bytes, d->temp, n + 1);
+    return EMB_OK;
+}
+
+emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsigned mode,
+                            struct embi_newdir **dir, emb_err *err)
+{
+    size_t parent_bytes = 0;
+    struct embi_newdir *d = calloc(1, sizeof *d);
+    if (!d)
+        return embi_fail_memory(err, sizeof *d, "a directory");
+    d->env = env;
+    d->parent = -1;
+    d->force = mode & EMBI_IO_FORCE;
+    emb_status status = settle_target(d, path, err);
+    bool full = d->exists && embi_dir_look(d->target) != EMBI_DIR_READ;
+    d->sync = !(mode & EMBI_IO_NO_SYNC) && (full || mode & EMBI_IO_SYNC);
+    if (!status && full && !d->force)
+        status = fail_exists(err);
+    if (!status)
+        status = open_parent(d, &parent_bytes, err);
+    if (!status)
+        status = make_temp(d, parent_bytes, err);
+    if (status)
+        embi_newdir_close(d);
+    else
+        *dir = d;
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Files in it
+ */
+
+const char *embi_newdir_path(const struct embi_newdir *d)
+{
+    return d->path;
+}
+
+unsigned embi_newdir_mode(const struct embi_newdir *d)
+{
+    return EMBI_IO_WRITE | (d->sync ? EMBI_IO_SYNC : EMBI_IO_NO_SYNC);
+}
+
+static emb_status write_file(const struct embi_newdir *d, const char *path, const void *bytes,
+                             size_t n, emb_err *err)
+{
+    struct embi_io *io;
+    emb_status status = embi_io_open(d->env, path, embi_newdir_mode(d), &io, err);
+    if (status)
+        return status;
+    status = embi_io_append(io, bytes, n, err);
+    if (!status)
+        status = embi_io_commit(io, err);
+    embi_io_close(io);
+    return status;
+}
+
+emb_status embi_newdir_add(struct embi_newdir *d, const char *name, const void *bytes, size_t n,
+                           emb_err *err)
+{
+    struct embi_buf path = {0};
+    embi_buf_print(&path, "%s/%s", d->path, name);
+    const char *full = embi_buf_cstr(&path);
+    emb_status status =
+        path.failed ? embi_fail_memory(err, path.n, "a path") : write_file(d, full, bytes, n, err);
+    embi_buf_free(&path);
+    return status ? embi_fail_in(err, "%s", name) : EMB_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The name
+ */
+
+/* The name goes to the new directory, if it stands for nothing or for an empty directory. */
+static int appear(struct embi_newdir *d)
+{
+    if (!d->exists && renameat2(d->parent, d->temp, d->parent, d->name, RENAME_NOREPLACE) == 0) {
+        d->temp[0] = '\0';
+        return 0;
+    }
+    if (!d->exists && errno != EINVAL && errno != ENOSYS)
+        return errno;
+    /* rename itself replaces no directory that holds something */
+    if (renameat(d->parent, d->temp, d->parent, d->name) != 0)
+        return errno;
+    d->temp[0] = '\0';
+    return 0;
+}
+
+/* Moves the target aside; for file systems that cannot exchange names. */
+static int move_aside(struct embi_newdir *d, const char *name)
+{
+    struct stat st;
+    if (fstatat(d->parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return EEXIST;
+    return renameat(d->parent, d->name, d->parent, name) == 0 ? 0 : errno;
+}
+
+static int replace_in_two_steps(struct embi_newdir *d)
+{
+    char old[NAME_MAX + 1];
+    int sys = with_temp(d, old, move_aside);
+    if (sys)
+        return sys;
+    if (renameat(d->parent, d->temp, d->parent, d->name) != 0) {
+        sys = errno;
+        if (renameat(d->parent, old, d->parent, d->name) != 0)
+            embi_log(d->env, EMB_LOG_WARNING, d->target, "what was there is now %s beside it", old);
+        return sys;
+    }
+    memcpy(d->temp, old, sizeof old);
+    return 0;
+}
+
+/* The names change hands; temp then names what was replaced. */
+static int replace(struct embi_newdir *d)
+{
+    if (renameat2(d->parent, d->temp, d->parent, d->name, RENAME_EXCHANGE) == 0)
+        return 0;
+    if (errno == ENOENT) { /* somebody took the target away */
+        d->exists = false;
+        return appear(d);
+    }
+    return errno == EINVAL || errno == ENOSYS ? replace_in_two_steps(d) : errno;
+}
+
+/* A directory that may be written but not read cannot be opened for fsync. */
+static int sync_dir(int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == EACCES ? 0 : errno;
+    int sys = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+    close(fd);
+    return sys;
+}
+
+static void remove_replaced(struct embi_newdir *d)
+{
+    int sys = d->temp[0] ? remove_tree(d->parent, d->temp, 0) : 0;
+    if (sys)
+        embi_log(d->env, EMB_LOG_WARNING, d->target,
+                 "what it replaced could not be removed: it is %s beside it", d->temp);
+    d->temp[0] = '\0';
+}
+
+emb_status embi_newdir_commit(struct embi_newdir *d, emb_err *err)
+{
+    int sys = d->sync ? sync_dir(d->parent, d->temp) : 0;
+    if (!sys)
+        sys = d->exists && d->force ? replace(d) : appear(d);
+    if (sys == EEXIST || sys == ENOTEMPTY || sys == ENOTDIR)
+        return fail_exists(err);
+    if (!sys && d->sync)
+        sys = sync_dir(d->parent, ".");
+    if (sys)
+        return embi_fail_errno(err, sys, NULL);
+    remove_replaced(d);
+    return EMB_OK;
+}
+
+void embi_newdir_close(struct embi_newdir *d)
+{
+    if (!d)
+        return;
+    if (d->temp[0])
+        remove_tree(d->parent, d->temp, 0);
+    if (d->parent >= 0)
+        close(d->parent);
+    free(d->path);
+    free(d->target);
+    free(d);
+}

@@ -1,0 +1,43 @@
+/* newdir.h - a directory that appears whole, or not at all.
+ *
+ * It is built under a temporary name beside the target, and takes the target's name in one step:
+ * by a rename that replaces nothing, or, where something is to be replaced, by an exchange of the
+ * two names, after which the old directory is removed. At every moment the name stands for the
+ * whole old directory or the whole new one. Implements docs/design.md, "Output".
+ */
+#ifndef EMBI_IO_NEWDIR_H
+#define EMBI_IO_NEWDIR_H
+
+#include "io/io.h"
+
+struct embi_newdir;
+
+/* Makes the temporary directory. The target is `path`, without slashes at its end, and behind
+ * symbolic links. mode: EMBI_IO_WRITE with FORCE, SYNC, NO_SYNC as for files. EMB_EXISTS: the
+ * target is there and not FORCE, unless it is an empty directory; or it is no directory at all.
+ * What may be replaced under FORCE is the caller's to judge. */
+emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsigned mode,
+                            struct embi_newdir **dir, emb_err *err);
+
+/* Where files of the new directory are to be made until the commit. */
+const char *embi_newdir_path(const struct embi_newdir *dir);
+
+/* How those files are to be opened: with the same ideas of syncing. */
+unsigned embi_newdir_mode(const struct embi_newdir *dir);
+
+/* Writes a file of n bytes into it. Messages begin with the name. */
+emb_status embi_newdir_add(struct embi_newdir *dir, const char *name, const void *bytes, size_t n,
+                           emb_err *err);
+
+/* Gives the directory its name. It still has to be closed. EMB_EXISTS: something of that name
+ * appeared meanwhile. */
+emb_status embi_newdir_commit(struct embi_newdir *dir, emb_err *err);
+
+/* Without a commit before it, nothing of the directory is left. NULL is allowed. */
+void embi_newdir_close(struct embi_newdir *dir);
+
+/* What the directory `path` holds: the bits of what was seen; 0 where it cannot be read. */
+enum { EMBI_DIR_READ = 1, EMBI_DIR_FILES = 2, EMBI_DIR_FOLDERS = 4 };
+unsigned embi_dir_look(const char *path);
+
+#endif
