@@ -479,6 +479,33 @@ EMB_API emb_status emb_init_rows(emb_ctx *ctx, const emb_init_opts *opts, uint64
                                  emb_block *block, emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
+ * Well-known models
+ */
+
+/* The sizes of a model. 0 and NULL: there is no such thing, or it is not known. Members may be added
+ * at the end: the library makes these structs, a caller only reads them. */
+typedef struct emb_preset {
+    const char *name;   /* "gpt2" */
+    const char *arch;   /* the architecture that names its tensors; NULL: a table alone, no model */
+    uint64_t rows;      /* V */
+    uint32_t dims;      /* d */
+    uint64_t positions; /* rows of the table of learned positions */
+    bool untied;        /* the output table is not the input embedding */
+    double std;         /* deviation of new rows; 0: 1 / sqrt(d) */
+    emb_dtype dtype;    /* as released */
+    uint64_t params;    /* numbers in all tensors, copies counted once; rounded where the model was
+                           only described */
+    uint64_t layers, heads, kv_heads, inner, context; /* of the rest of the model */
+    const char *config;                               /* more members of config.json, as JSON */
+} emb_preset;
+
+/* Preset 0, 1 ...; NULL past the last. */
+EMB_API const emb_preset *emb_preset_at(size_t i);
+
+/* The preset of that name, or NULL. */
+EMB_API const emb_preset *emb_preset_by_name(const char *name);
+
+/* ------------------------------------------------------------------------------------------------
  * Writing
  *
  * A file appears whole, or not at all: bytes go to an unnamed or temporary file that takes the
@@ -540,6 +567,65 @@ EMB_API void emb_writer_close(emb_writer *writer);
 /* The name of the format that a path's extension stands for ("npy" for x.npy), or NULL; a constant
  * string. */
 EMB_API const char *emb_format_of(const char *path);
+
+/* ------------------------------------------------------------------------------------------------
+ * New models
+ *
+ * A directory that loaders of models open: model.safetensors with the tables alone, config.json,
+ * and, where wanted, the files of a tokenizer. What else the model has, loaders make anew. The
+ * numbers are the caller's, who writes them as to any file:
+ *
+ *     emb_new_model_open(ctx, &opts, &model, &err);
+ *     emb_writer_open_model(ctx, "dir", model, NULL, &writer, &err);
+ *     for (int t = 0; t < EMB_NEW_TENSORS; t++)
+ *         if (emb_new_model_array(model, t)) ... emb_writer_put ... emb_writer_next
+ *     emb_writer_commit(writer, &err);
+ */
+typedef struct emb_new_model emb_new_model;
+
+/* The tables of a new model, in the order in which they are written. */
+enum { EMB_NEW_EMBEDDING, EMB_NEW_POSITIONS, EMB_NEW_HEAD, EMB_NEW_TENSORS };
+
+typedef struct emb_new_model_opts {
+    size_t size;
+    const emb_preset *preset; /* what is not said below is as there; `untied` adds */
+    const char *like;         /* a model directory: shapes, names, types, configuration and
+                                 tokenizer are its own; only dtype and tokenizer may be said
+                                 besides */
+    const char *arch;         /* "gpt2", "llama", "bert" ...; NULL: gpt2 where there are positions,
+                                 else llama */
+    const char *tokenizer;    /* a directory: its tokenizer's files become part of the model */
+    uint64_t rows;            /* V; 0: as many as the tokenizer has ids */
+    uint32_t dims;            /* d */
+    uint64_t positions;       /* rows of a table of learned positions [T, d]; 0: none */
+    bool untied;              /* an output table [V, d] of its own */
+    uint64_t row_multiple;    /* more rows, until V is a multiple of it; 0: as they are */
+    emb_dtype dtype;          /* f32 where nothing else says it */
+} emb_new_model_opts;
+
+/* Settles what the model is; nothing is written. EMB_BAD_ARG: options that do not go together, an
+ * unknown architecture, or fewer rows than the tokenizer has ids. Close with emb_new_model_close. */
+EMB_API emb_status emb_new_model_open(emb_ctx *ctx, const emb_new_model_opts *opts,
+                                      emb_new_model **model, emb_err *err);
+EMB_API void emb_new_model_close(emb_new_model *model);
+
+/* Name, type and shape of one of its tables (EMB_NEW_EMBEDDING ...), or NULL: it has none. The name
+ * is NULL where there is no architecture. Borrowed. */
+EMB_API const emb_array *emb_new_model_array(const emb_new_model *model, int tensor);
+
+/* Numbers in all tensors of the whole model; 0: not known. */
+EMB_API uint64_t emb_new_model_params(const emb_new_model *model);
+
+/* The name of its architecture, or NULL. Borrowed. */
+EMB_API const char *emb_new_model_arch(const emb_new_model *model);
+
+/* Begins the directory `path` for the tables of a new model, in their order; opts->format and tokens
+ * do not count. It appears whole, with emb_writer_commit, or not at all. EMB_EXISTS: something of
+ * that name is there, and not force; an empty directory is as good as none. Under force only a
+ * directory that has a config.json and no folders is replaced. */
+EMB_API emb_status emb_writer_open_model(emb_ctx *ctx, const char *path, const emb_new_model *model,
+                                         const emb_write_opts *opts, emb_writer **writer,
+                                         emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
  * Naming contents

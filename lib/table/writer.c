@@ -3,6 +3,7 @@
  * What may be refused is refused before the file exists. The bytes of the file are the format's
  * business, its appearance under its name that of the io.
  */
+#include "table/writer.h"
 #include "fmt/fmt.h"
 #include "table/table.h"
 #include "util/err.h"
@@ -15,7 +16,13 @@
 struct emb_writer {
     struct embi_sink sink;
     emb_array *arrays; /* [n], names owned */
+    struct embi_writer_owner owner;
 };
+
+void embi_writer_own(emb_writer *w, const struct embi_writer_owner *owner)
+{
+    w->owner = *owner;
+}
 
 static uint64_t product(const uint64_t *shape, int first, int end)
 {
@@ -197,7 +204,9 @@ emb_status emb_writer_commit(emb_writer *w, emb_err *err)
         status = emb_writer_next(w, err);
     if (!status && s->format->end)
         status = s->format->end(s, err);
-    return status ? status : embi_io_commit(s->io, err);
+    if (!status)
+        status = embi_io_commit(s->io, err);
+    return status || !w->owner.state ? status : w->owner.commit(w->owner.state, err);
 }
 
 void emb_writer_close(emb_writer *w)
@@ -212,6 +221,8 @@ void emb_writer_close(emb_writer *w)
     for (size_t i = 0; i < s->n; i++)
         free((char *)w->arrays[i].name);
     free(w->arrays);
+    if (w->owner.state)
+        w->owner.close(w->owner.state);
     free(w);
 }
 

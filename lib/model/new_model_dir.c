@@ -1,0 +1,158 @@
+/* new_model_dir.c - the directory of a new model: config.json, the tokenizer's files, and a writer
+ * for model.safetensors. The directory takes its name when the writer is committed.
+ */
+#include "io/newdir.h"
+#include "model/new_model.h"
+#include "model/sidecar.h"
+#include "table/writer.h"
+#include "util/err.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+
+/* The files of a tokenizer, by the names that loaders know. */
+static const char *const tokenizer_files[] = {
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
+    "vocab.txt",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.model",
+    "sentencepiece.bpe.model",
+    "spm.model",
+    "tekken.json",
+    "chat_template.jinja",
+    "chat_template.json",
+};
+
+static emb_status copy_file(const struct emb_new_model *m, const char *name,
+                            struct embi_newdir *dir, emb_err *err)
+{
+    struct embi_sidecar file;
+    emb_status status = embi_sidecar_open(m->env, m->tokenizer, name, &file, err);
+    if (status)
+        return status;
+    if (file.io)
+        status = embi_newdir_add(dir, name, file.s, file.n, err);
+    embi_sidecar_close(&file);
+    return status;
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* Files of ranks have the name of their vocabulary. */
+static emb_status copy_ranks(const struct emb_new_model *m, struct embi_newdir *dir, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    DIR *from = opendir(m->tokenizer);
+    for (struct dirent *e; from && !status && (e = readdir(from)) != NULL;)
+        if (ends_in(e->d_name, ".tiktoken"))
+            status = copy_file(m, e->d_name, dir, err);
+    if (from)
+        closedir(from);
+    return status;
+}
+
+static emb_status fill(const struct emb_new_model *m, struct embi_newdir *dir, emb_err *err)
+{
+    emb_status status = embi_newdir_add(dir, "config.json", m->config.s, m->config.n, err);
+    for (size_t i = 0; m->tokenizer && !status && i < EMBI_LEN(tokenizer_files); i++)
+        status = copy_file(m, tokenizer_files[i], dir, err);
+    return status || !m->tokenizer ? status : copy_ranks(m, dir, err);
+}
+
+/* A slip of the hand must not cost more than a model: what is replaced is one, and holds no folders
+ * of anything else. */
+static emb_status check_replaced(const char *path, emb_err *err)
+{
+    unsigned seen = embi_dir_look(path);
+    if (!(seen & ~(unsigned)EMBI_DIR_READ) ||
+        (embi_sidecar_exists(path, "config.json") && !(seen & EMBI_DIR_FOLDERS)))
+        return EMB_OK;
+    return embi_fail(err, EMB_EXISTS, -1, "exists, and %s: --force does not replace that",
+                     seen & EMBI_DIR_FOLDERS ? "there are folders in it"
+                                             : "is no model's directory");
+}
+
+/* A table without a config is no model. */
+static emb_status check_model(const struct emb_new_model *m, emb_err *err)
+{
+    if (m->config.n)
+        return EMB_OK;
+    if (!m->arch[0])
+        return embi_fail(err, EMB_BAD_ARG, -1,
+                         "a directory is a model: it needs an architecture, as --arch says one");
+    return embi_fail(err, EMB_BAD_ARG, -1, "a model can be f64, f32, f16 or bf16, not %s",
+                     emb_dtype_name(m->arrays[EMB_NEW_EMBEDDING].dtype));
+}
+
+static emb_status commit_dir(void *state, emb_err *err)
+{
+    return embi_newdir_commit(state, err);
+}
+
+static void close_dir(void *state)
+{
+    embi_newdir_close(state);
+}
+
+static emb_status open_weights(emb_ctx *ctx, const struct emb_new_model *m, struct embi_newdir *dir,
+                               emb_writer **writer, emb_err *err)
+{
+    emb_array arrays[EMB_NEW_TENSORS];
+    size_t n = 0;
+    char *path;
+    emb_write_opts opts = {.size = sizeof opts,
+                           .format = "safetensors",
+                           .sync = embi_newdir_mode(dir) & EMBI_IO_SYNC ? 1 : -1};
+    for (int t = 0; t < EMB_NEW_TENSORS; t++)
+        if (m->arrays[t].ndim)
+            arrays[n++] = m->arrays[t];
+    emb_status status = embi_path_join(embi_newdir_path(dir), "model.safetensors", &path, err);
+    if (status)
+        return status;
+    status = emb_writer_open(ctx, path, arrays, n, &opts, writer, err);
+    free(path);
+    return status ? embi_fail_in(err, "model.safetensors") : EMB_OK;
+}
+
+static unsigned dir_mode(const emb_write_opts *opts)
+{
+    int sync = EMBI_HAS(opts, sync) ? opts->sync : 0;
+    return EMBI_IO_WRITE | (EMBI_HAS(opts, force) && opts->force ? EMBI_IO_FORCE : 0u) |
+           (sync > 0   ? EMBI_IO_SYNC
+            : sync < 0 ? EMBI_IO_NO_SYNC
+                       : 0u);
+}
+
+emb_status emb_writer_open_model(emb_ctx *ctx, const char *path, const emb_new_model *m,
+                                 const emb_write_opts *opts, emb_writer **writer, emb_err *err)
+{
+    struct embi_newdir *dir;
+    unsigned mode = dir_mode(opts);
+    emb_status status = mode & EMBI_IO_FORCE ? check_replaced(path, err) : EMB_OK;
+    if (!status)
+        status = check_model(m, err);
+    if (!status)
+        status = embi_newdir_open(&ctx->env, path, mode, &dir, err);
+    if (status)
+        return status;
+    status = fill(m, dir, err);
+    if (!status)
+        status = open_weights(ctx, m, dir, writer, err);
+    if (status) {
+        embi_newdir_close(dir);
+        return status;
+    }
+    struct embi_writer_owner owner = {dir, commit_dir, close_dir};
+    embi_writer_own(*writer, &owner);
+    return EMB_OK;
+}
