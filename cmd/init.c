@@ -1,10 +1,9 @@
-/* init.c - `embtool init`: a new table.
+/* init.c - `embtool init`: a new table, or the tables of a new model.
  *
- * Rows are made and written block by block, as the plan says (init_plan.c). The numbers are the
- * library's.
+ * Rows are made and written block by block, as the plan says (init_plan.c, init_model.c). The
+ * numbers are the library's.
  */
 #include "init.h"
-#include "out.h"
 #include "progress.h"
 #include "report.h"
 
@@ -31,6 +30,23 @@ static const struct opt options[] = {
         .aliases = " vocab "),
     OPT("pad-to-multiple-of", 0, OPT_COUNT, AT(multiple), "N",
         "more rows, until V is a multiple of N", .given = AT(has_multiple), .aliases = " pad-to "),
+    OPT_HEADING("Model"),
+    OPT("preset", 0, OPT_TEXT, AT(preset), "NAME",
+        "the tables of a well-known model: andrea-120m, sophia, bert-base, gpt2, llama-3-8b, "
+        "qwen2.5-7b or word2vec-google",
+        .aliases = " model "),
+    OPT("positions", 0, OPT_COUNT, AT(positions), "T", "a table of T learned positions as well",
+        .given = AT(has_positions)),
+    OPT("untied", 0, OPT_FLAG, AT(untied), NULL, "an output table (lm_head) as well",
+        .aliases = " head "),
+    OPT("arch", 0, OPT_TEXT, AT(arch), "NAME",
+        "the architecture: gpt2, llama, mistral, qwen2, gpt_neox, bert or distilbert (default: "
+        "gpt2 where there are positions, else llama)",
+        .aliases = " architecture model-type "),
+    OPT("like", 0, OPT_TEXT, AT(like), "DIR",
+        "shape, names, dtype, configuration and tokenizer of the model in DIR"),
+    OPT("tokenizer", 0, OPT_TEXT, AT(tokenizer), "DIR",
+        "copy the tokenizer in DIR into the model; V may then be left out"),
     OPT_HEADING("Output"),
     COMMON_OUTPUT,
     COMMON_FORMAT(INIT_FORMATS),
@@ -52,20 +68,23 @@ static emb_status too_large(emb_dtype dtype, emb_err *err)
     return EMB_BAD_ARG;
 }
 
-/* Rows first .. of the table into block, in the type that is written. `made` is scratch where that
- * type is no plain float. */
-static emb_status fill(const struct plan *plan, uint64_t first, emb_block *block, void *made,
+/* Rows first .. of table t into block, in the type that is written. `made` is scratch where that
+ * type is no plain float. Tables of one seed differ by their streams. */
+static emb_status fill(const struct plan *plan, int t, uint64_t first, emb_block *block, void *made,
                        emb_err *err)
 {
     const struct init_opts *o = plan->opts;
+    emb_init_opts how = plan->how;
     uint64_t overflows = 0;
     emb_block direct = {made ? made : block->data, block->rows, block->dims,
                         made ? EMB_F32 : block->dtype, 0};
     size_t row_bytes = direct.dims * emb_dtype_bytes(direct.dtype);
-    emb_status status = emb_init_rows(plan->run->ctx, &plan->how, first, &direct, err);
+    how.stream = (uint32_t)t;
+    emb_status status = emb_init_rows(plan->run->ctx, &how, first, &direct, err);
     if (status)
         return status;
-    if (o->has_padding && o->padding_idx >= first && o->padding_idx - first < block->rows)
+    if (t == EMB_NEW_EMBEDDING && o->has_padding && o->padding_idx >= first &&
+        o->padding_idx - first < block->rows)
         memset((char *)direct.data + (o->padding_idx - first) * row_bytes, 0, row_bytes);
     if (!made)
         return EMB_OK;
@@ -81,9 +100,9 @@ static bool is_made_directly(emb_dtype dtype)
     return dtype == EMB_F64 || dtype == EMB_F32 || dtype == EMB_F16 || dtype == EMB_BF16;
 }
 
-static emb_status write_rows(const struct plan *plan, emb_writer *writer, emb_err *err)
+static emb_status write_rows(const struct plan *plan, int t, emb_writer *writer, emb_err *err)
 {
-    const emb_array *a = &plan->array;
+    const emb_array *a = &plan->arrays[t];
     size_t row_bytes = a->shape[1] * emb_dtype_bytes(a->dtype),
            row_made = a->shape[1] * sizeof(float);
     uint64_t step = embi_min(embi_max(BLOCK_BYTES / row_made, 1), a->shape[0]);
@@ -100,7 +119,7 @@ static emb_status write_rows(const struct plan *plan, emb_writer *writer, emb_er
     for (uint64_t first = 0; !status && first < a->shape[0]; first += step) {
         emb_block block = {rows, embi_min(step, a->shape[0] - first), (uint32_t)a->shape[1],
                            a->dtype, 0};
-        status = fill(plan, first, &block, made, err);
+        status = fill(plan, t, first, &block, made, err);
         if (!status)
             status =
                 emb_writer_put(writer, &block, plan->tokens.n ? plan->tokens.v + first : NULL, err);
@@ -112,52 +131,60 @@ static emb_status write_rows(const struct plan *plan, emb_writer *writer, emb_er
     return status;
 }
 
-static int write_table(struct plan *plan)
+static emb_status open_writer(const struct plan *plan, emb_writer **writer, emb_err *err)
 {
-    emb_writer *writer;
+    emb_array arrays[EMB_NEW_TENSORS];
     emb_write_opts opts;
-    emb_err err;
+    size_t n = 0;
     const char *path = plan->opts->common.output;
     write_opts(plan->run, plan->format, &opts);
     opts.tokens = plan->tokens.n > 0;
-    if (emb_writer_open(plan->run->ctx, path, &plan->array, 1, &opts, &writer, &err) != EMB_OK)
+    if (plan->dir)
+        return emb_writer_open_model(plan->run->ctx, path, plan->model, &opts, writer, err);
+    for (int t = 0; t < EMB_NEW_TENSORS; t++)
+        if (plan->arrays[t].ndim)
+            arrays[n++] = plan->arrays[t];
+    return emb_writer_open(plan->run->ctx, path, arrays, n, &opts, writer, err);
+}
+
+/* Of a directory, the files that are made here; those of a tokenizer are copies. */
+static void report_files(const struct plan *plan)
+{
+    static const char *const names[] = {"config.json", "model.safetensors"};
+    const char *output = plan->opts->common.output;
+    size_t n = strlen(output);
+    if (!plan->dir)
+        report_output(plan->run, output);
+    for (size_t i = 0; plan->dir && i < EMBI_LEN(names); i++) {
+        struct embi_buf path = {0};
+        embi_buf_print(&path, "%s%s%s", output, n && output[n - 1] == '/' ? "" : "/", names[i]);
+        report_output(plan->run, embi_buf_cstr(&path));
+        embi_buf_free(&path);
+    }
+}
+
+static int write_tables(struct plan *plan)
+{
+    emb_writer *writer;
+    emb_err err;
+    const char *path = plan->opts->common.output;
+    emb_status status = open_writer(plan, &writer, &err);
+    if (status)
         return fail(plan->run, path, &err);
-    emb_status status = write_rows(plan, writer, &err);
+    for (int t = 0; !status && t < EMB_NEW_TENSORS; t++) {
+        if (!plan->arrays[t].ndim)
+            continue;
+        status = write_rows(plan, t, writer, &err);
+        if (!status)
+            status = emb_writer_next(writer, &err);
+    }
     if (!status)
         status = emb_writer_commit(writer, &err);
     emb_writer_close(writer);
     if (status)
         return fail(plan->run, path, &err);
-    report_output(plan->run, path);
+    report_files(plan);
     return EXIT_DONE;
-}
-
-static void print_number(struct out *out, const char *key, uint64_t x, bool json, const char *end)
-{
-    out_print(out, json ? "\"%s\":" : "%s\t", key);
-    out_u64(out, x);
-    out_text(out, json ? end : "\n");
-}
-
-/* What was made; nothing where the table itself went to standard output. */
-static int print_plan(const struct plan *plan)
-{
-    struct out out;
-    const struct common *c = &plan->opts->common;
-    const emb_array *a = &plan->array;
-    uint64_t params = a->shape[0] * a->shape[1];
-    if (is_stream(c->output))
-        return EXIT_DONE;
-    int code = out_open(plan->run, NULL, &out);
-    if (c->json)
-        out_byte(&out, '{');
-    print_number(&out, "rows", a->shape[0], c->json, ",");
-    print_number(&out, "dims", a->shape[1], c->json, ",");
-    out_print(&out, c->json ? "\"dtype\":\"%s\"," : "dtype\t%s\n", emb_dtype_name(a->dtype));
-    print_number(&out, "bytes", params * emb_dtype_bytes(a->dtype), c->json, ",");
-    print_number(&out, "params", params, c->json, ",");
-    print_number(&out, "seed", c->seed, c->json, "}\n");
-    return out_close(&out, code);
 }
 
 static int run_init(struct run *run, void *opts)
@@ -166,14 +193,14 @@ static int run_init(struct run *run, void *opts)
     struct plan plan = {
         .run = run,
         .opts = o,
-        .array = {.name = o->name, .dtype = o->common.dtype ? o->common.dtype : EMB_F32, .ndim = 2},
         .how = {.size = sizeof plan.how, .std = o->has_std ? o->std : 0, .seed = o->common.seed},
     };
     int code = init_plan(&plan);
     if (!code && !o->dry_run)
-        code = write_table(&plan);
+        code = write_tables(&plan);
     if (!code)
-        code = print_plan(&plan);
+        code = init_say(&plan);
+    emb_new_model_close(plan.model);
     token_list_free(&plan.tokens);
     return code;
 }
@@ -182,13 +209,19 @@ const struct cmd cmd_init = {
     .name = "init",
     .group = "Make",
     .summary = "a new table",
-    .usage = "V D -o FILE\n--tokens FILE D -o FILE",
+    .usage = "V D -o FILE\n--tokens FILE D -o FILE\n"
+             "V D [--arch NAME] [--positions T] [--untied] -o DIR\n--preset NAME -o DIR",
     .about = "Writes a table of V rows of D numbers. An element depends on the seed, its row and "
              "its column alone: the "
-             "same seed gives the same bytes on any machine and any number of threads.",
+             "same seed gives the same bytes on any machine and any number of threads.\n"
+             "A model directory holds model.safetensors and config.json. The output is one if it "
+             "ends in a slash, or is there as a directory, or if an option of a model is given "
+             "and no format goes by its extension.",
     .examples = "embtool init 50257 768 --std 0.02 -o wte.safetensors\n"
                 "embtool init --tokens words.txt 300 -o words.bin\n"
-                "embtool init 8449 768 --dtype bf16 --padding-idx 0 -o table.safetensors",
+                "embtool init 8449 768 --dtype bf16 --padding-idx 0 -o table.safetensors\n"
+                "embtool init --preset gpt2 -o gpt2\n"
+                "embtool init 8449 768 --positions 1024 --untied -o andrea",
     .options = options,
     .defaults = NULL,
     .opts_bytes = sizeof(struct init_opts),

@@ -1,10 +1,11 @@
-/* init_plan.c - from options and arguments to the plan of a new table.
+/* init_plan.c - from options and arguments to the plan of new tables.
  */
 #include "init.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const dist_names[] = {"normal", "uniform",  "truncated",
                                          "zeros",  "constant", "identity"};
@@ -37,35 +38,26 @@ static int parse_size(struct run *run, const char *what, const char *text, uint6
     return EXIT_DONE;
 }
 
-/* V and D; V may be left out where --tokens says it. */
-static int parse_shape(struct plan *plan)
+int init_shape(struct plan *plan, const char *from, uint64_t *rows, uint64_t *dims)
 {
     const struct opt_items *items = &plan->run->items;
-    uint64_t *rows = &plan->array.shape[0], *dims = &plan->array.shape[1], tokens = plan->tokens.n;
     size_t given = items->n;
     int code = EXIT_DONE;
-    if (given != 2 && !(given == 1 && plan->opts->tokens))
+    if (given != 2 && !(given == 1 && from))
         return usage_error(plan->run, "expected V and D%s, found %zu arguments",
-                           plan->opts->tokens ? ", or D alone" : "", given);
-    if (plan->opts->tokens && tokens == 0)
-        return fail_with(plan->run, EXIT_DATA, plan->opts->tokens,
-                         "expected tokens, one a line, found an empty file");
-    *rows = tokens;
+                           from ? ", or D alone" : "", given);
     if (given == 2)
         code = parse_size(plan->run, "V", items->v[0].s, rows);
     if (!code)
         code = parse_size(plan->run, "D", items->v[given - 1].s, dims);
     if (!code && *dims > UINT32_MAX)
         code = usage_error(plan->run, "D %s: too large", items->v[given - 1].s);
-    if (!code && plan->opts->tokens && *rows < tokens)
-        code = usage_error(plan->run, "V %" PRIu64 ": %s holds %" PRIu64 " tokens", *rows,
-                           plan->opts->tokens, tokens);
     return code;
 }
 
 static int pad_rows(struct plan *plan)
 {
-    uint64_t *rows = &plan->array.shape[0], multiple = plan->opts->multiple;
+    uint64_t *rows = &plan->arrays[EMB_NEW_EMBEDDING].shape[0], multiple = plan->opts->multiple;
     if (!plan->opts->has_multiple)
         return EXIT_DONE;
     if (multiple == 0 || *rows > UINT64_MAX - multiple)
@@ -75,23 +67,43 @@ static int pad_rows(struct plan *plan)
     return EXIT_DONE;
 }
 
+/* One table; V may be left out where --tokens says it. */
+static int plan_table(struct plan *plan)
+{
+    emb_array *a = &plan->arrays[EMB_NEW_EMBEDDING];
+    uint64_t tokens = plan->tokens.n;
+    *a = (emb_array){.name = plan->opts->name,
+                     .dtype = plan->run->common->dtype ? plan->run->common->dtype : EMB_F32,
+                     .ndim = 2,
+                     .shape = {tokens}};
+    int code = init_shape(plan, plan->opts->tokens, &a->shape[0], &a->shape[1]);
+    if (!code && plan->opts->tokens && tokens == 0)
+        return fail_with(plan->run, EXIT_DATA, plan->opts->tokens,
+                         "expected tokens, one a line, found an empty file");
+    if (!code && plan->opts->tokens && a->shape[0] < tokens)
+        code = usage_error(plan->run, "V %" PRIu64 ": %s holds %" PRIu64 " tokens", a->shape[0],
+                           plan->opts->tokens, tokens);
+    return code ? code : pad_rows(plan);
+}
+
 static int check_plan(struct plan *plan)
 {
     const struct init_opts *o = plan->opts;
-    uint64_t count = emb_dtype_bytes(plan->array.dtype);
+    const emb_array *a = &plan->arrays[EMB_NEW_EMBEDDING];
+    uint64_t count = emb_dtype_bytes(a->dtype);
     bool named = plan->tokens.n > 0;
-    if (!embi_mul(count, plan->array.shape[0], &count) ||
-        !embi_mul(count, plan->array.shape[1], &count) || count > INT64_MAX)
+    if (!embi_mul(count, a->shape[0], &count) || !embi_mul(count, a->shape[1], &count) ||
+        count > INT64_MAX)
         return usage_error(plan->run, "a table of %" PRIu64 " x %" PRIu64 " has no size",
-                           plan->array.shape[0], plan->array.shape[1]);
-    if (o->has_padding && o->padding_idx >= plan->array.shape[0])
+                           a->shape[0], a->shape[1]);
+    if (o->has_padding && o->padding_idx >= a->shape[0])
         return usage_error(plan->run, "--padding-idx %" PRIu64 " is outside 0..%" PRIu64,
-                           o->padding_idx, plan->array.shape[0] - 1);
+                           o->padding_idx, a->shape[0] - 1);
     if (o->has_std && o->std <= 0)
         return usage_error(plan->run, "--std: expected a number above 0");
-    if (named && plan->tokens.n != plan->array.shape[0])
+    if (named && plan->tokens.n != a->shape[0])
         return usage_error(plan->run, "%" PRIu64 " rows and %zu tokens: %s needs one for every row",
-                           plan->array.shape[0], plan->tokens.n, plan->format);
+                           a->shape[0], plan->tokens.n, plan->format);
     return EXIT_DONE;
 }
 
@@ -105,6 +117,8 @@ static bool holds_tokens(const char *format)
 static int check_tokens(struct plan *plan)
 {
     const char *format = plan->format;
+    if (plan->dir)
+        return EXIT_DONE;
     if (holds_tokens(format) && !plan->opts->tokens)
         return usage_error(plan->run, "%s needs a token for every row: say --tokens FILE", format);
     if (!holds_tokens(format) && plan->opts->tokens)
@@ -117,29 +131,60 @@ static int check_tokens(struct plan *plan)
 static int check_extension(struct run *run)
 {
     const struct common *c = run->common;
-    if (!c->output)
-        return usage_error(run, "no output: say -o FILE");
     if (c->output_format || is_stream(c->output) || emb_format_of(c->output))
         return EXIT_DONE;
     return usage_error(run, "%s: no format goes by that extension: say -O " INIT_FORMATS,
                        c->output);
 }
 
+/* Is the output a directory? What ends in a slash or is there as one is; what has the extension of
+ * a format, or goes by -O, is none; else it is one if the tables of a model were asked for. */
+static bool is_directory(const struct plan *plan)
+{
+    struct stat st;
+    const struct common *c = plan->run->common;
+    size_t n = strlen(c->output);
+    if (n && c->output[n - 1] == '/')
+        return true;
+    if (is_stream(c->output))
+        return false;
+    if (stat(c->output, &st) == 0 && S_ISDIR(st.st_mode))
+        return true;
+    return !c->output_format && !emb_format_of(c->output) && init_is_model(plan);
+}
+
+static int choose_output(struct plan *plan)
+{
+    struct run *run = plan->run;
+    const struct common *c = run->common;
+    if (!c->output)
+        return usage_error(run, "no output: say -o FILE");
+    plan->dir = is_directory(plan);
+    if (!plan->dir) {
+        int code = check_extension(run);
+        return code ? code : output_format(run, INIT_FORMATS, &plan->format);
+    }
+    plan->format = "safetensors";
+    if (c->output_format && strcmp(c->output_format, "safetensors") != 0)
+        return usage_error(run, "%s is a directory: models are written as safetensors, not %s",
+                           c->output, c->output_format);
+    if (plan->opts->tokens)
+        return usage_error(run, "%s is a directory: its tokens come with --tokenizer DIR",
+                           c->output);
+    return EXIT_DONE;
+}
+
 int init_plan(struct plan *plan)
 {
     struct run *run = plan->run;
     const struct init_opts *o = plan->opts;
-    int code = check_extension(run);
-    if (!code)
-        code = output_format(run, INIT_FORMATS, &plan->format);
+    int code = choose_output(plan);
     if (!code)
         code = parse_dist(run, o->dist, &plan->how);
     if (!code && o->tokens)
         code = token_list_read(&plan->tokens, run, o->tokens);
     if (!code)
-        code = parse_shape(plan);
-    if (!code)
-        code = pad_rows(plan);
+        code = init_is_model(plan) ? init_plan_model(plan) : plan_table(plan);
     if (!code)
         code = check_tokens(plan);
     if (!code && !holds_tokens(plan->format))

@@ -2,6 +2,7 @@
 import numpy as np
 from init_oracle import rows
 from peer import main, run
+from safetensors.numpy import load_file
 
 
 def bits(dtype, *args):
@@ -35,5 +36,13 @@ def many_rows_on_many_threads():
     same(3000, 300, "f32", seed=1)
 
 
+def tables_of_a_model_are_streams_0_1_2():
+    run("init", 50, 33, "--positions", 20, "--untied", "--seed", 9, "-o", "m/")
+    tables = load_file("m/model.safetensors")
+    for stream, (name, n) in enumerate((("transformer.wte.weight", 50), ("transformer.wpe.weight", 20), ("lm_head.weight", 50))):
+        assert np.array_equal(tables.pop(name).view("u4"), rows(n, 33, seed=9, stream=stream).view("u4")), name
+    assert not tables, tables.keys()
+
+
 main([every_distribution_and_type, widths_around_blocks_and_tiles, the_default_is_normal_with_deviation_1_by_root_d,
-      many_rows_on_many_threads])
+      many_rows_on_many_threads, tables_of_a_model_are_streams_0_1_2])
