@@ -204,27 +204,37 @@ static bool ends_with(const char *s, const char *end)
     return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-/* What the extension stands for; text where it stands for nothing. */
+/* Is there no dot in the last part of the path, or one of a kind that says nothing more than text? */
+static bool is_plain(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    return !dot || dot == (slash ? slash + 1 : path) || ends_with(path, ".tsv") ||
+           ends_with(path, ".out") || ends_with(path, ".log");
+}
+
+/* What the extension stands for; NULL where it stands for nothing. */
 static const char *format_of_path(const char *path)
 {
-    const char *format;
     if (ends_with(path, ".json") || ends_with(path, ".jsonl") || ends_with(path, ".ndjson"))
         return "json";
-    format = emb_format_of(path);
-    return format ? format : "text";
+    const char *format = emb_format_of(path);
+    return format || !is_plain(path) ? format : "text";
 }
 
 int output_format(struct run *run, const char *words, const char **format)
 {
     const struct common *c = run->common;
-    *format = c->output_format ? c->output_format : "text";
+    const char *named = is_stream(c->output) ? NULL : format_of_path(c->output);
     bool json = c->json && in_list(words, "json"); /* else it is about what the command says */
     if (json && c->output_format && strcmp(c->output_format, "json") != 0)
         return usage_error(run, "--json and -O %s: which one?", c->output_format);
-    if (json)
-        *format = "json";
-    else if (!c->output_format && !is_stream(c->output))
-        *format = format_of_path(c->output);
+    if (json && !c->output_format && named && strcmp(named, "json") != 0 &&
+        strcmp(named, "text") != 0)
+        return usage_error(run, "--json and -o %s: which one?", c->output);
+    if (!json && !c->output_format && !named && !is_stream(c->output))
+        return usage_error(run, "%s: no format goes by that extension: say -O %s", c->output,
+                           words);
+    *format = c->output_format ? c->output_format : json ? "json" : named ? named : "text";
     if (!in_list(words, *format))
         return usage_error(run, "%s would be %s, which %s does not write: say -O %s", c->output,
                            *format, run->cmd->name, words);

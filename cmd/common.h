@@ -65,7 +65,7 @@ struct common {
 /* `words`: the formats this command writes, "text|json|npy". */
 #define COMMON_FORMAT(words)                                             \
     OPT("output-format", 'O', OPT_WORD, COMMON_AT(output_format), words, \
-        "how to write (default: by the extension of FILE, else text)", .aliases = " to ")
+        "how to write (default: by the extension of FILE, text without one)", .aliases = " to ")
 #define COMMON_JSON OPT("json", 0, OPT_FLAG, COMMON_AT(json), NULL, "one JSON object a line")
 #define COMMON_RAW_TOKENS                                       \
     OPT("raw-tokens", 0, OPT_FLAG, COMMON_AT(raw_tokens), NULL, \
@@ -90,13 +90,13 @@ struct common {
             .aliases = " provenance ")
 #define COMMON_SEED OPT("seed", 0, OPT_COUNT, COMMON_AT(seed), "N", "of random numbers (default 0)")
 /* Every command has these, last. */
-#define COMMON_GENERAL                                                                             \
-    OPT_HEADING("General"),                                                                        \
-        OPT("threads", 'j', OPT_COUNT, COMMON_AT(threads), "N",                                    \
-            "threads to use (default: $EMBTOOL_THREADS, else 0: all cores)",                       \
-            .given = COMMON_AT(has_threads), .aliases = " jobs "),                                 \
-        OPT("quiet", 'q', OPT_FLAG, COMMON_AT(quiet), NULL, "say nothing but warnings and errors", \
-            .aliases = " silent "),                                                                \
+#define COMMON_GENERAL                                                                      \
+    OPT_HEADING("General"),                                                                 \
+        OPT("threads", 'j', OPT_COUNT, COMMON_AT(threads), "N",                             \
+            "threads to use (default: $EMBTOOL_THREADS, else 0: all cores)",                \
+            .given = COMMON_AT(has_threads), .aliases = " jobs "),                          \
+        OPT("quiet", 'q', OPT_FLAG, COMMON_AT(quiet), NULL,                                 \
+            "no notes on standard error, only warnings and errors", .aliases = " silent "), \
         OPT("verbose", 'v', OPT_FLAG, COMMON_AT(verbose), NULL, "say more on standard error")
 
 /* ------------------------------------------------------------------------------------------------

@@ -12,10 +12,11 @@ struct figures {
     emb_table_info info;
     emb_model_info model;
     emb_stats stats;
-    uint64_t tokens;   /* rows that have one; only where info.has_tokens */
-    uint64_t *unowned; /* [odd_rows(ODD_UNOWNED)]: rows that have none, if they are listed */
-    bool columns;      /* per-dimension figures are asked for */
-    bool rows;         /* odd rows are listed */
+    uint64_t tokens;    /* rows that have one; only where info.has_tokens */
+    uint64_t *unowned;  /* [odd_rows(ODD_UNOWNED)]: rows that have none, if they are listed */
+    const char *format; /* "text" or "json" */
+    bool columns;       /* per-dimension figures are asked for */
+    bool rows;          /* odd rows are listed */
 };
 
 /* "zero", "nonfinite" ...; how many rows are odd in this way; which, in order (NULL: not listed).

@@ -113,7 +113,7 @@ static enum opt_result set_count(struct parser *p, const struct typed *t, const 
         return OPT_OK;
     bool digits = *value && value[strspn(value, "0123456789")] == 0;
     embi_buf_text(expected(p, t, value),
-                  digits ? "at most 18446744073709551615" : "a whole number");
+                  digits ? "at most 18446744073709551615" : "a whole number, 0 or more");
     return OPT_BAD;
 }
 
@@ -181,30 +181,6 @@ static enum opt_result set_flag(struct parser *p, const struct typed *t)
     return OPT_OK;
 }
 
-static enum opt_result apply(struct parser *p, const struct typed *t)
-{
-    if (t->opt->given)
-        *(bool *)place(p, t->opt->given) = true;
-    if (t->opt->kind == OPT_FLAG || t->opt->kind == OPT_SWITCH)
-        return set_flag(p, t);
-    const char *glued = t->value;
-    for (int i = 0; i < (t->opt->values ? t->opt->values : 1); i++) {
-        if (!glued && p->next == p->argc) {
-            embi_buf_print(p->why, "%s: a value is missing (%s %s)", t->name, t->name, t->opt->arg);
-            return OPT_BAD;
-        }
-        enum opt_result result = set_value(p, t, glued ? glued : p->argv[p->next++]);
-        if (result != OPT_OK)
-            return result;
-        glued = NULL;
-    }
-    return OPT_OK;
-}
-
-/* ------------------------------------------------------------------------------------------------
- * Which option is it?
- */
-
 static const struct opt *by_name(const struct opt *table, const char *name)
 {
     for (const struct opt *o = table; o->name; o++) {
@@ -222,6 +198,41 @@ static const struct opt *by_key(const struct opt *table, char key)
     }
     return NULL;
 }
+
+/* Is the word an option of this table? Where one takes several values, a missing one would swallow
+ * it. */
+static bool names_option(const struct parser *p, const char *word)
+{
+    if (word[0] != '-' || word[1] == 0)
+        return false;
+    return word[1] == '-' ? by_name(p->table, word + 2) != NULL
+                          : word[2] == 0 && by_key(p->table, word[1]) != NULL;
+}
+
+static enum opt_result apply(struct parser *p, const struct typed *t)
+{
+    int values = t->opt->values ? t->opt->values : 1;
+    if (t->opt->given)
+        *(bool *)place(p, t->opt->given) = true;
+    if (t->opt->kind == OPT_FLAG || t->opt->kind == OPT_SWITCH)
+        return set_flag(p, t);
+    const char *glued = t->value;
+    for (int i = 0; i < values; i++) {
+        if (!glued && (p->next == p->argc || (values > 1 && names_option(p, p->argv[p->next])))) {
+            embi_buf_print(p->why, "%s: a value is missing (%s %s)", t->name, t->name, t->opt->arg);
+            return OPT_BAD;
+        }
+        enum opt_result result = set_value(p, t, glued ? glued : p->argv[p->next++]);
+        if (result != OPT_OK)
+            return result;
+        glued = NULL;
+    }
+    return OPT_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Which option is it?
+ */
 
 static bool has_alias(const struct opt *o, const char *name)
 {

@@ -16,6 +16,7 @@ struct stats_opts {
     int rows;
 };
 
+#define FORMATS    "text|json"
 #define AT(member) offsetof(struct stats_opts, member)
 
 static const struct opt options[] = {
@@ -30,6 +31,7 @@ static const struct opt options[] = {
     OPT_HEADING("Output"),
     COMMON_JSON,
     COMMON_OUTPUT,
+    COMMON_FORMAT(FORMATS),
     COMMON_WRITE,
     COMMON_RAW_TOKENS,
     COMMON_TABLE,
@@ -120,6 +122,15 @@ static int parse_kinds(struct run *run, const char *text, unsigned *kinds)
     return EXIT_DONE;
 }
 
+/* A gate that cannot be answered must not look passed. */
+static int check_gates(const struct figures *f, unsigned kinds)
+{
+    if (!(kinds >> ODD_UNOWNED & 1) || f->info.has_tokens)
+        return EXIT_DONE;
+    return fail_with(f->run, EXIT_DATA, f->run->table_name,
+                     "the table has no tokens: --fail-on unowned has no answer");
+}
+
 static int apply_gates(const struct figures *f, unsigned kinds)
 {
     int code = EXIT_DONE;
@@ -136,7 +147,7 @@ static int print(const struct figures *f)
 {
     struct out out;
     int code = out_open(f->run, f->run->common->output, &out);
-    if (!code && f->run->common->json)
+    if (!code && strcmp(f->format, "json") == 0)
         figures_json(f, &out);
     else if (!code)
         figures_text(f, &out);
@@ -174,11 +185,15 @@ static int run_stats(struct run *run, void *opts)
         return usage_error(run, "one table at a time: what is '%s'?", run->items.v[0].s);
     int code = parse_kinds(run, o->fail_on, &kinds);
     if (!code)
+        code = output_format(run, FORMATS, &f.format);
+    if (!code)
         code = open_table(run, &table, &f.info);
     if (code)
         return code;
     f.table = table;
-    code = measure(&f, kinds);
+    code = check_gates(&f, kinds);
+    if (!code)
+        code = measure(&f, kinds);
     emb_table_close(table);
     return code;
 }

@@ -121,7 +121,7 @@ CASES = [
     raw("unknown type", "--input-dtype f33 --shape ,2",
         "--input-dtype f33: expected f64 f32 f16 bf16 f8_e4m3 f8_e5m2 f8_e4m3fnuz f8_e5m2fnuz "
         "f8_e8m0 i8 u8 i16 u16 i32 u32 i64 u64 bool", code=2),
-    raw("offset -1", "--input-dtype f32 --shape ,2 --offset -1", "--offset -1: expected a whole number", code=2),
+    raw("offset -1", "--input-dtype f32 --shape ,2 --offset -1", "--offset -1: expected a whole number, 0 or more", code=2),
 
     vocab("no such file", b"", "t.npy: no.txt: No such file or directory", 4, "stats t.npy --vocab no.txt"),
     vocab("a directory", b"", "t.npy: .: is a directory without a tokenizer", 3, "stats t.npy --vocab ."),

@@ -30,3 +30,6 @@ embtool similar -t x.npy '#0' --id 2 -k 1
 embtool similar -t x.npy --json '#0' -k 1
 embtool similar -t x.npy '#0' cat || echo "exit $?"
 embtool similar -t x.npy '#0' --match 'c*' || echo "exit $?"
+# A missing word does not take an option for its own.
+embtool similar --analogy man king -k 1 || echo "exit $?"
+embtool similar --analogy man king --top-k 1 || echo "exit $?"

@@ -11,3 +11,9 @@ try --format raw --shape 4,1 --input-dtype u8 --offset 2 --vocab names t.txt --r
 try t.txt --fail-on zeros
 try t.txt more.txt
 ls
+# A gate without an answer, and names that stand for another format.
+try --format raw --shape 4,1 --input-dtype u8 --offset 2 t.txt --fail-on unowned
+try t.txt -o figures.npz
+try t.txt --json -o figures.npy
+try t.txt -o figures.csv
+try t.txt -o figures.json && cut -c 1-30 figures.json
