@@ -98,3 +98,8 @@ emb_status embi_io_commit(struct embi_io *io, emb_err *err)
 {
     return io->scheme->commit(io, err);
 }
+
+emb_status embi_io_reserve(struct embi_io *io, uint64_t n, emb_err *err)
+{
+    return io->scheme->reserve ? io->scheme->reserve(io, n, err) : EMB_OK;
+}

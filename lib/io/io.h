@@ -44,6 +44,8 @@ struct embi_scheme {
     emb_status (*commit)(struct embi_io *io, emb_err *err);
     /* Hands on what append has gathered. Optional. */
     emb_status (*flush)(struct embi_io *io, emb_err *err);
+    /* n bytes will be appended: fails where the disk has no room for them. Optional. */
+    emb_status (*reserve)(struct embi_io *io, uint64_t n, emb_err *err);
 
     void (*close)(struct embi_io *io);
 };
@@ -81,6 +83,10 @@ emb_status embi_io_append(struct embi_io *io, const void *data, size_t n, emb_er
 emb_status embi_io_patch(struct embi_io *io, const void *data, size_t n, uint64_t off,
                          emb_err *err);
 emb_status embi_io_commit(struct embi_io *io, emb_err *err);
+
+/* About n bytes will be appended: a disk without room for them is known now, not after minutes of
+ * writing. Where nothing can be promised this is EMB_OK. */
+emb_status embi_io_reserve(struct embi_io *io, uint64_t n, emb_err *err);
 emb_status embi_io_flush(struct embi_io *io, emb_err *err);
 
 void embi_io_close(struct embi_io *io); /* NULL allowed */

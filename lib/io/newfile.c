@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { LINKS_MAX = 40, TRIES_MAX = 100, NAME_IN_TEMP_BYTES = 200 };
@@ -217,6 +218,31 @@ static emb_status fail_exists(emb_err *err)
     return embi_fail(err, EMB_EXISTS, -1, "exists; --force overwrites it");
 }
 
+/* Are n bytes more than the file system has left? Asked first, since fallocate takes what there is
+ * before it fails, and nobody else could write meanwhile. */
+static bool is_too_large(int fd, uint64_t n)
+{
+    struct statvfs st;
+    return fstatvfs(fd, &st) == 0 && st.f_blocks > 0 && n / st.f_frsize > st.f_bavail;
+}
+
+/* Blocks for n bytes, without changing the size. File systems that cannot keep them for us are not
+ * asked further: the writes will tell. */
+static emb_status newfile_reserve(struct embi_io *io, uint64_t n, emb_err *err)
+{
+    struct newfile *file = (struct newfile *)io;
+    int sys = 0;
+    if (n > INT64_MAX)
+        sys = EFBIG;
+    else if (is_too_large(file->out.fd, n))
+        sys = ENOSPC;
+    else if (n && fallocate(file->out.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)n) != 0)
+        sys = errno;
+    if (sys != ENOSPC && sys != EDQUOT && sys != EFBIG)
+        return EMB_OK;
+    return embi_fail_errno(err, sys, NULL);
+}
+
 static emb_status newfile_commit(struct embi_io *io, emb_err *err)
 {
     struct newfile *file = (struct newfile *)io;
@@ -254,6 +280,7 @@ static const struct embi_scheme scheme_newfile = {
     .patch = embi_out_patch,
     .commit = newfile_commit,
     .flush = embi_out_flush,
+    .reserve = newfile_reserve,
     .close = newfile_close,
 };
 

@@ -124,20 +124,11 @@ static emb_status open_weights(emb_ctx *ctx, const struct emb_new_model *m, stru
     return status ? embi_fail_in(err, "model.safetensors") : EMB_OK;
 }
 
-static unsigned dir_mode(const emb_write_opts *opts)
-{
-    int sync = EMBI_HAS(opts, sync) ? opts->sync : 0;
-    return EMBI_IO_WRITE | (EMBI_HAS(opts, force) && opts->force ? EMBI_IO_FORCE : 0u) |
-           (sync > 0   ? EMBI_IO_SYNC
-            : sync < 0 ? EMBI_IO_NO_SYNC
-                       : 0u);
-}
-
 emb_status emb_writer_open_model(emb_ctx *ctx, const char *path, const emb_new_model *m,
                                  const emb_write_opts *opts, emb_writer **writer, emb_err *err)
 {
     struct embi_newdir *dir;
-    unsigned mode = dir_mode(opts);
+    unsigned mode = embi_write_mode(opts);
     emb_status status = mode & EMBI_IO_FORCE ? check_replaced(path, err) : EMB_OK;
     if (!status)
         status = check_model(m, err);

@@ -7,6 +7,7 @@
 #include "ops/resize.h"
 #include "fmt/rewrite.h"
 #include "model/model.h"
+#include "table/writer.h"
 #include "util/err.h"
 
 #include <inttypes.h>
@@ -147,13 +148,6 @@ static emb_status prepare(struct writing *x, emb_ctx *ctx, const emb_resize_opts
     return x->rows ? EMB_OK : embi_fail_memory(err, x->step * x->row_bytes, "a block of rows");
 }
 
-static unsigned io_mode(const emb_write_opts *o)
-{
-    int sync = EMBI_HAS(o, sync) ? o->sync : 0;
-    unsigned mode = EMBI_IO_WRITE | (sync > 0 ? EMBI_IO_SYNC : sync < 0 ? EMBI_IO_NO_SYNC : 0u);
-    return mode | (EMBI_HAS(o, force) && o->force ? EMBI_IO_FORCE : 0u);
-}
-
 emb_status emb_resize_write(emb_ctx *ctx, const emb_table *table, const emb_resize *plan,
                             const emb_resize_opts *opts, const char *path,
                             const emb_write_opts *wopts, emb_err *err)
@@ -163,7 +157,7 @@ emb_status emb_resize_write(emb_ctx *ctx, const emb_table *table, const emb_resi
     if (!status)
         warn_of_others(table, plan);
     if (!status)
-        status = embi_io_open(&ctx->env, path, io_mode(wopts), &x.w.sink.io, err);
+        status = embi_io_open(&ctx->env, path, embi_write_mode(wopts), &x.w.sink.io, err);
     if (!status)
         status = write_rows(&x, err);
     if (!status)

@@ -90,7 +90,18 @@ static emb_status check_counts(const struct embi_sink *s, emb_err *err)
     return EMB_OK;
 }
 
-static unsigned io_mode(const emb_write_opts *opts)
+/* Bytes of the arrays whose shape is known: the least that the file will hold. Text is not known. */
+static uint64_t known_bytes(const struct embi_sink *s)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < s->n && !s->tokens; i++)
+        if (s->arrays[i].shape[0] != EMB_ROWS_UNKNOWN)
+            bytes += product(s->arrays[i].shape, 0, s->arrays[i].ndim) *
+                     emb_dtype_bytes(s->arrays[i].dtype);
+    return bytes;
+}
+
+unsigned embi_write_mode(const emb_write_opts *opts)
 {
     int sync = EMBI_HAS(opts, sync) ? opts->sync : 0;
     return EMBI_IO_WRITE | (EMBI_HAS(opts, force) && opts->force ? EMBI_IO_FORCE : 0u) |
@@ -114,9 +125,11 @@ emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_array *arra
     if (!status)
         status = choose_format(s, path, EMBI_HAS(opts, format) ? opts->format : NULL, err);
     if (!status)
-        status = embi_io_open(s->env, path, io_mode(opts), &s->io, err);
+        status = embi_io_open(s->env, path, embi_write_mode(opts), &s->io, err);
     if (!status)
         status = check_counts(s, err);
+    if (!status)
+        status = embi_io_reserve(s->io, known_bytes(s), err);
     if (!status)
         status = s->format->begin(s, err);
     if (status) {

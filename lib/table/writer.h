@@ -1,8 +1,12 @@
-/* table/writer.h - a writer whose file is a part of something larger, which appears with it. */
+/* table/writer.h - what writers of other layers need of the one for tables: how options open a file,
+ * and a writer whose file is a part of something larger, which appears with it. */
 #ifndef EMBI_TABLE_WRITER_H
 #define EMBI_TABLE_WRITER_H
 
 #include "emb.h"
+
+/* EMBI_IO_WRITE with what the options say of replacing and syncing. */
+unsigned embi_write_mode(const emb_write_opts *opts);
 
 /* commit comes after that of the file, close after the file was closed. */
 struct embi_writer_owner {

@@ -23,3 +23,6 @@ try 3 2 --dist constant:0.5 --dtype f16 --padding-idx 1 -o - -O raw | od -An -t 
 try --tokens names 2 --dist zeros -o words.txt
 cat words.txt
 ls
+# A table larger than any disk is refused at once (16 EB less a bit; what it is called depends on the disk).
+embtool init 1000000000 2000000000 -o huge.npy 2> said || echo "exit $?"
+grep -c -e 'No space left on device' -e 'File too large' said
