@@ -13,6 +13,9 @@
 
 typedef bool filter_fn(struct embi_model *m, size_t i);
 
+/* best: the best rank that a candidate has by its name; -1: none has one. */
+typedef bool way_fn(struct embi_model *m, size_t i, int best);
+
 static emb_status fail_with_list(emb_err *err, struct embi_model *m, emb_status status,
                                  const char *what, filter_fn *listed)
 {
@@ -137,16 +140,25 @@ static emb_status warn_of_copies(struct embi_model *m, const struct embi_archite
  * By names that many use, and by shape
  */
 
+static int best_rank(struct embi_model *m, enum embi_role role)
+{
+    int best = -1, rank;
+    for (size_t i = 0; i < m->weights.n_tensors; i++)
+        if (role_of(m, i, &rank) == role && (best < 0 || rank < best) && is_candidate(m, i))
+            best = rank;
+    return best;
+}
+
 /* Of the candidates that `among` leaves: *tensor is the first, or EMBI_NO_TENSOR; *several says
  * that another one has other bytes. */
-static emb_status pick(struct embi_model *m, filter_fn *among, size_t *tensor, bool *several,
+static emb_status pick(struct embi_model *m, way_fn *among, int best, size_t *tensor, bool *several,
                        emb_err *err)
 {
     *tensor = EMBI_NO_TENSOR;
     *several = false;
     for (size_t i = 0; i < m->weights.n_tensors; i++) {
         bool same = true;
-        if (!among(m, i) || !is_candidate(m, i))
+        if (!among(m, i, best) || !is_candidate(m, i))
             continue;
         if (*tensor == EMBI_NO_TENSOR)
             *tensor = i;
@@ -158,43 +170,35 @@ static emb_status pick(struct embi_model *m, filter_fn *among, size_t *tensor, b
     return EMB_OK;
 }
 
-/* The best rank that a candidate has by its name; -1: none has one. */
-static int best_rank(struct embi_model *m, enum embi_role role)
-{
-    int best = -1, rank;
-    for (size_t i = 0; i < m->weights.n_tensors; i++)
-        if (role_of(m, i, &rank) == role && (best < 0 || rank < best) && is_candidate(m, i))
-            best = rank;
-    return best;
-}
-
-static bool has_best_rank(struct embi_model *m, size_t i)
+static bool has_best_rank(struct embi_model *m, size_t i, int best)
 {
     int rank;
-    return role_of(m, i, &rank) == EMBI_ROLE_INPUT && rank == best_rank(m, EMBI_ROLE_INPUT);
+    return role_of(m, i, &rank) == EMBI_ROLE_INPUT && rank == best;
 }
 
 /* [V, d] as config.json has them. */
-static bool has_config_shape(struct embi_model *m, size_t i)
+static bool has_config_shape(struct embi_model *m, size_t i, int best)
 {
     const struct embi_tensor *t;
     emb_err err;
     int rank;
     enum embi_role role = role_of(m, i, &rank);
+    (void)best;
     return m->config.vocab_size && role != EMBI_ROLE_OTHER && role != EMBI_ROLE_HEAD &&
            embi_weights_read(&m->weights, i, &t, &err) == EMB_OK && t->ndim == 2 &&
            t->shape[0] == m->config.vocab_size &&
            (!m->config.n_widths || embi_config_has_width(&m->config, t->shape[1]));
 }
 
-static bool named_and_shaped(struct embi_model *m, size_t i)
+static bool named_and_shaped(struct embi_model *m, size_t i, int best)
 {
-    return has_config_shape(m, i) && has_best_rank(m, i);
+    return has_config_shape(m, i, best) && has_best_rank(m, i, best);
 }
 
-static bool is_no_other(struct embi_model *m, size_t i)
+static bool is_no_other(struct embi_model *m, size_t i, int best)
 {
     int rank;
+    (void)best;
     return role_of(m, i, &rank) != EMBI_ROLE_OTHER;
 }
 
@@ -213,10 +217,11 @@ static bool has_candidate(struct embi_model *m)
 
 static emb_status choose_without_architecture(struct embi_model *m, size_t *tensor, emb_err *err)
 {
-    filter_fn *const ways[] = {has_best_rank, named_and_shaped, has_config_shape, is_no_other};
+    way_fn *const ways[] = {has_best_rank, named_and_shaped, has_config_shape, is_no_other};
+    int best = best_rank(m, EMBI_ROLE_INPUT);
     for (size_t k = 0; k < EMBI_LEN(ways); k++) {
         bool several;
-        emb_status status = pick(m, ways[k], tensor, &several, err);
+        emb_status status = pick(m, ways[k], best, tensor, &several, err);
         if (status || (*tensor != EMBI_NO_TENSOR && !several))
             return status;
     }

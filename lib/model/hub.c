@@ -142,7 +142,8 @@ static bool read_ref(struct embi_buf *path, emb_str revision, char commit[COMMIT
         i += slash ? 2 : 0;
     }
     emb_str name = {path->s + n + 1, path->n - n - 1};
-    int fd = is_inner_path(name) ? open(embi_buf_cstr(path), O_RDONLY | O_CLOEXEC) : -1;
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* a FIFO is not waited for */
+    int fd = is_inner_path(name) ? open(embi_buf_cstr(path), flags) : -1;
     ssize_t got = fd < 0 ? -1 : read(fd, commit, COMMIT);
     if (fd >= 0)
         close(fd);

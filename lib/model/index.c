@@ -16,8 +16,8 @@ struct parser {
     struct embi_weights *w;
     const char *dir;
     struct embi_json json;
-    size_t capacity; /* of w->tensors */
-    size_t last;     /* the file of the tensor before: mostly the next one's too */
+    emb_str *files;  /* [w->n_tensors] the name of each tensor's file */
+    size_t capacity; /* of w->tensors and files */
     bool seen;       /* weight_map */
 };
 
@@ -40,25 +40,6 @@ static emb_str take_string(struct parser *p, const struct embi_json_value *v)
     return (emb_str){names->s + at, names->n - at};
 }
 
-static emb_status find_file(struct parser *p, emb_str name, int64_t at, size_t *file, emb_err *err)
-{
-    struct embi_weights *w = p->w;
-    char shown[EMBI_SHOW_MAX];
-    if (w->n_files && embi_str_is(name, w->files[p->last].name)) {
-        *file = p->last;
-        return EMB_OK;
-    }
-    if (!is_plain_file_name(name))
-        return embi_fail(err, EMB_BAD_DATA, at,
-                         "weight_map: '%s' is not the name of a file in this directory",
-                         embi_show(shown, name));
-    for (*file = 0; *file < w->n_files; ++*file)
-        if (embi_str_is(name, w->files[*file].name))
-            break;
-    p->last = *file;
-    return *file < w->n_files ? EMB_OK : embi_weights_add_file(w, p->dir, name, err);
-}
-
 static emb_status more_tensors(struct parser *p, emb_err *err)
 {
     struct embi_weights *w = p->w;
@@ -66,30 +47,54 @@ static emb_status more_tensors(struct parser *p, emb_err *err)
         return EMB_OK;
     size_t capacity = p->capacity ? 2 * p->capacity : 256;
     struct embi_weights_tensor *tensors = realloc(w->tensors, capacity * sizeof *tensors);
-    if (!tensors)
+    if (tensors)
+        w->tensors = tensors;
+    emb_str *files = realloc(p->files, capacity * sizeof *files);
+    if (files)
+        p->files = files;
+    if (!tensors || !files)
         return embi_fail_memory(err, capacity * sizeof *tensors, "the list of tensors");
-    w->tensors = tensors;
     p->capacity = capacity;
     return EMB_OK;
 }
 
 static emb_status add_entry(struct parser *p, const struct embi_json_value *key, emb_err *err)
 {
+    struct embi_weights *w = p->w;
     struct embi_json_value v;
-    size_t file = 0;
+    char shown[EMBI_SHOW_MAX];
     emb_str name = take_string(p, key);
     embi_json_next(&p->json, &v);
     if (v.kind != EMBI_JSON_STRING) {
         embi_json_reject(&p->json, &v, "the name of a file");
         return EMB_OK;
     }
-    size_t names = p->w->names.n;
-    emb_status status = find_file(p, take_string(p, &v), v.s - p->json.s, &file, err);
-    p->w->names.n = names; /* add_file has its own copy */
-    if (!status)
-        status = more_tensors(p, err);
-    if (!status)
-        p->w->tensors[p->w->n_tensors++] = (struct embi_weights_tensor){name, file, EMBI_NO_TENSOR};
+    emb_str file = take_string(p, &v);
+    if (!is_plain_file_name(file))
+        return embi_fail(err, EMB_BAD_DATA, v.s - p->json.s,
+                         "weight_map: '%s' is not the name of a file in this directory",
+                         embi_show(shown, file));
+    emb_status status = more_tensors(p, err);
+    if (status)
+        return status;
+    p->files[w->n_tensors] = file;
+    w->tensors[w->n_tensors++] = (struct embi_weights_tensor){name, 0, EMBI_NO_TENSOR};
+    return EMB_OK;
+}
+
+/* Each file once, in the order in which they are named. */
+static emb_status take_files(struct parser *p, emb_err *err)
+{
+    struct embi_weights *w = p->w;
+    struct embi_map map = {0};
+    emb_status status = embi_map_build(&map, p->files, w->n_tensors, err);
+    for (size_t i = 0; !status && i < w->n_tensors; i++) {
+        size_t first = (size_t)embi_map_find(&map, p->files[i]);
+        w->tensors[i].file = first < i ? w->tensors[first].file : w->n_files;
+        if (first == i)
+            status = embi_weights_add_file(w, p->dir, p->files[i], err);
+    }
+    embi_map_free(&map);
     return status;
 }
 
@@ -137,7 +142,9 @@ static emb_status read_index(struct parser *p, emb_err *err)
         status = embi_json_finish(&p->json, 0, err);
     if (!status && p->w->n_tensors == 0)
         status = embi_fail(err, EMB_BAD_DATA, -1, "no weight_map, or an empty one");
-    return status ? status : refuse_duplicates(p->w, err);
+    if (!status)
+        status = refuse_duplicates(p->w, err);
+    return status ? status : take_files(p, err);
 }
 
 emb_status embi_index_parse(const char *s, size_t n, const char *dir, struct embi_weights *w,
@@ -147,5 +154,7 @@ emb_status embi_index_parse(const char *s, size_t n, const char *dir, struct emb
     if (!embi_buf_room(&w->names, n + 1)) /* so that names never move */
         return embi_fail_memory(err, n, "tensor names");
     embi_json_init(&p.json, s, n, EMBI_JSON_NAN);
-    return read_index(&p, err);
+    emb_status status = read_index(&p, err);
+    free(p.files);
+    return status;
 }

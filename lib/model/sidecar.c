@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 emb_status embi_path_join(const char *dir, const char *name, char **path, emb_err *err)
@@ -21,6 +22,14 @@ emb_status embi_path_join(const char *dir, const char *name, char **path, emb_er
         (*path)[n++] = '/';
     memcpy(*path + n, name, m + 1);
     return EMB_OK;
+}
+
+emb_status embi_refuse_fifo(const char *path, emb_err *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISFIFO(st.st_mode))
+        return EMB_OK;
+    return embi_fail(err, EMB_UNSUPPORTED, -1, "is a FIFO, not a file of a model");
 }
 
 bool embi_sidecar_exists(const char *dir, const char *name)
@@ -53,7 +62,9 @@ emb_status embi_sidecar_open(const struct embi_env *env, const char *dir, const 
     emb_status status = embi_path_join(dir, name, &path, err);
     if (status)
         return status;
-    status = embi_io_open(env, path, EMBI_IO_READ, &file->io, err);
+    status = embi_refuse_fifo(path, err);
+    if (!status)
+        status = embi_io_open(env, path, EMBI_IO_READ, &file->io, err);
     free(path);
     if (status == EMB_IO && (err->sys == ENOENT || err->sys == ENOTDIR))
         return EMB_OK;

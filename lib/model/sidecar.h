@@ -16,6 +16,10 @@ emb_status embi_sidecar_open(const struct embi_env *env, const char *dir, const 
                              struct embi_sidecar *file, emb_err *err);
 void embi_sidecar_close(struct embi_sidecar *file);
 
+/* EMB_UNSUPPORTED for a FIFO: what lies in a directory is not opened by the user's wish, and would
+ * be waited for without end. What is not there is no error. */
+emb_status embi_refuse_fifo(const char *path, emb_err *err);
+
 /* Is there something called dir/name? */
 bool embi_sidecar_exists(const char *dir, const char *name);
 

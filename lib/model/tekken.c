@@ -210,8 +210,8 @@ emb_status embi_read_tekken(struct embi_token_source *src, emb_err *err)
 {
     struct tekken t = {.src = src};
     emb_status status = find_config(&t, err);
-    if (!status)
-        status = embi_token_source_room(src, src->n + t.specials * SPECIAL_NAME_BYTES, err);
+    if (!status) /* twice: base64 that has escapes goes there too, before its bytes */
+        status = embi_token_source_room(src, 2 * src->n + t.specials * SPECIAL_NAME_BYTES, err);
     if (!status)
         status = read_all(&t, err);
     if (!status)

@@ -36,7 +36,9 @@ static emb_status open_name(struct directory *d, const char *name, struct embi_i
     const char *path = embi_buf_cstr(&d->file);
     if (d->file.failed)
         return embi_fail_memory(err, strlen(d->path), "a path");
-    emb_status status = embi_io_open(d->env, path, EMBI_IO_READ, file, err);
+    emb_status status = embi_refuse_fifo(path, err);
+    if (!status)
+        status = embi_io_open(d->env, path, EMBI_IO_READ, file, err);
     if (status == EMB_IO && (err->sys == ENOENT || err->sys == ENOTDIR))
         return EMB_OK;
     return status ? embi_fail_in(err, "%s", name) : EMB_OK;

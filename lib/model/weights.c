@@ -5,6 +5,7 @@
  */
 #include "model/weights.h"
 
+#include "model/sidecar.h"
 #include "util/err.h"
 #include "util/map.h"
 
@@ -137,7 +138,9 @@ static emb_status open_reader(struct embi_weights *w, const struct embi_weights_
 {
     struct embi_io *io;
     *reader = NULL;
-    emb_status status = embi_io_open(w->env, f->path, EMBI_IO_READ, &io, err);
+    emb_status status = embi_refuse_fifo(f->path, err);
+    if (!status)
+        status = embi_io_open(w->env, f->path, EMBI_IO_READ, &io, err);
     if (!status)
         status = embi_reader_open(w->env, io, f->path, NULL, &w->opts, reader, err);
     if (!status && !((*reader)->format->caps & EMBI_FMT_NAMES))

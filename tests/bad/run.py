@@ -17,12 +17,14 @@ sys.path[:0] = [str(HERE.parent / "cases"), str(HERE)]
 
 import table_ids      # noqa: E402
 import table_kinds    # noqa: E402
+import table_models   # noqa: E402
 import table_npy      # noqa: E402
 import table_output   # noqa: E402
 import table_safetensors  # noqa: E402
 import table_words    # noqa: E402
 
-CASES = [c for table in (table_safetensors, table_npy, table_words, table_kinds, table_ids, table_output)
+CASES = [c for table in (table_safetensors, table_npy, table_words, table_kinds, table_ids, table_output,
+                       table_models)
          for c in table.CASES]
 SECONDS = 10
 

@@ -268,6 +268,21 @@ Test(tekken, without_special_tokens_and_with_config_last)
     embi_tokenizer_free(&tok);
 }
 
+#define A32  "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+#define A256 A32 A32 A32 A32 A32 A32 A32 A32
+
+/* Without its escape the text is nearly as long as with it, and its bytes need room besides. */
+Test(tekken, long_text_with_an_escape)
+{
+    opens("x", "{" CONFIG("2", "1") ", \"vocab\": [{\"rank\": 0, \"token_bytes\": \"" A256 A256
+                                    "\\/w==\"}]}");
+    cr_assert_eq(tok.n, 2);
+    cr_assert_eq(tok.tokens[1].n, 2 * 256 / 4 * 3 + 1);
+    cr_expect_eq(tok.tokens[1].s[0], 0);
+    cr_expect_eq((unsigned char)tok.tokens[1].s[2 * 256 / 4 * 3], 0xFF);
+    embi_tokenizer_free(&tok);
+}
+
 Test(tekken, refusals)
 {
     static const struct {

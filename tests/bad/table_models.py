@@ -1,0 +1,38 @@
+"""Model directories that would be waited for, or looked through, without end."""
+import json
+
+from case import Case
+from craft import safetensors
+
+TABLE = safetensors({"wte.weight": ("F32", [2, 1], b"\0" * 8)})
+MANY = 60000
+
+
+def fifo(name, before=""):
+    """A FIFO in the place of one file of a directory that is whole without it."""
+    files = {"model.safetensors": TABLE, "vocab.txt": b"a\nb\n"}
+    return Case(f"model: {name} is a FIFO",
+                f"mkdir m; cp model.safetensors vocab.txt m; rm -f m/{name}; mkfifo m/{name}; {before}"
+                f"timeout 5 embtool lookup 0 -t m; code=$?; rm -r m; exit $code", 3,
+                f"embtool: lookup: m: {name}: is a FIFO, not a file of a model\n", files, shell=True)
+
+
+CASES = [
+    *[fifo(name) for name in ("config.json", "model.safetensors", "tokenizer.json", "vocab.txt",
+                              "tokenizer_config.json", "added_tokens.json")],
+    fifo("model.safetensors.index.json", "rm m/model.safetensors; "),
+    Case("model: a reference in the hub's cache is a FIFO",
+         "r=h/hub/models--a--b/refs; mkdir -p $r; mkfifo $r/main; HF_HOME=h timeout 5 embtool lookup 0 -t hf://a/b; "
+         "code=$?; rm -r h; exit $code", 4,
+         "embtool: lookup: hf://a/b: not in the hub's cache at h/hub; this build has no network\n", shell=True),
+    Case("model: an index of very many files",
+         "mkdir m; cp model.safetensors.index.json m; embtool lookup 0 -t m; code=$?; rm -r m; exit $code", 4,
+         "embtool: lookup: m: f0.safetensors: No such file or directory\n",
+         {"model.safetensors.index.json": json.dumps(
+             {"weight_map": {f"t{i}": f"f{i}.safetensors" for i in range(MANY)}}).encode()}, shell=True),
+    Case("model: very many tensors with an embedding's name", "lookup 0 -t many.safetensors", 3,
+         "many.safetensors: no tensor is clearly the embedding; name one after #: "
+         + ", ".join(f"wte{i}.embed_tokens.weight" for i in range(6)) + f" and {MANY - 6} more",
+         {"many.safetensors": safetensors(
+             {f"wte{i}.embed_tokens.weight": ("U8", [1, 1], bytes([i % 251])) for i in range(MANY)})}),
+]
