@@ -170,6 +170,38 @@ static int choose_target(struct resize *rz)
  * The lists beside the table
  */
 
+/* Would one be written over the other? Devices take all that comes. */
+static bool collide(const char *a, const char *b)
+{
+    struct stat x, y;
+    if (!a || !b)
+        return false;
+    if (stat(a, &x) == 0 && stat(b, &y) == 0)
+        return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return strcmp(a, b) == 0;
+}
+
+/* With --force a list would replace the table, or the other list, and nobody asks for that. */
+static int check_lists(struct resize *rz)
+{
+    const struct resize_opts *o = rz->opts;
+    const char *input = is_stream(rz->info.path) ? NULL : rz->info.path;
+    const struct {
+        const char *option, *path, *other, *what;
+    } pairs[] = {
+        {"--row-map", o->row_map, input, "the table"},
+        {"--row-map", o->row_map, rz->target, "the output"},
+        {"--save-tokens", o->save_tokens, input, "the table"},
+        {"--save-tokens", o->save_tokens, rz->target, "the output"},
+        {"--row-map", o->row_map, o->save_tokens, "the file of --save-tokens"},
+    };
+    for (size_t i = 0; i < EMBI_LEN(pairs); i++)
+        if (collide(pairs[i].path, pairs[i].other))
+            return usage_error(rz->run, "%s %s is %s too: name another file", pairs[i].option,
+                               pairs[i].path, pairs[i].what);
+    return EXIT_DONE;
+}
+
 static int write_map(struct resize *rz, struct out *out)
 {
     const emb_resize *plan = &rz->plan;
@@ -291,6 +323,8 @@ static int resize_table(struct resize *rz)
 {
     emb_err err;
     int code = choose_target(rz);
+    if (!code)
+        code = check_lists(rz);
     if (!code)
         code = resize_args(rz);
     if (code)

@@ -341,8 +341,9 @@ EMB_API emb_status emb_table_find(const emb_table *table, emb_str token, uint64_
                                   emb_err *err);
 
 /* The row for a word as a user types it: the exact token first; else, in this order, its byte-level
- * form, "\u2581word", "word</w>", and another case. "##word" never stands for word.
- * EMB_NOT_FOUND if none is there. Compare the row's token with the word to see which one it was. */
+ * form, "\u2581word" (also for " word"), "word</w>", and another case. "##word" never stands for
+ * word. EMB_NOT_FOUND if none is there. Compare the row's token with the word to see which one it
+ * was. */
 EMB_API emb_status emb_table_resolve(const emb_table *table, emb_str word, uint64_t *row,
                                      emb_err *err);
 
@@ -649,6 +650,8 @@ EMB_API emb_status emb_sha256_file(const char *path, uint64_t *bytes, char hex[E
  *
  *  - Only rows behind the last one that a token owns are spare. New tokens take those first, then
  *    rows at the end: the id of a new token is 1 + the largest one in use.
+ *  - Tokens whose ids are past the end of the table, where a tokenizer has more of them than there
+ *    are rows, get new rows at these ids.
  *  - Nothing becomes smaller unless `remove`, `keep` or `shrink` says so.
  *  - Names in `remove`, `keep` and `first` are tokens exactly as stored, or, where there is no such
  *    token, "#12" for row 12. EMB_NOT_FOUND, EMB_RANGE: a name means no row; err.at is its place.

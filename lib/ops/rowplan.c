@@ -16,12 +16,14 @@ struct draft {
     const emb_resize_opts *o;
     const struct embi_vocab *vocab;
     uint64_t v;      /* V of the table */
-    uint8_t *kept;   /* [V] */
-    uint64_t *order; /* [V], n_order in use: the rows that stay, in their new order */
+    uint64_t ids;    /* V, or more: tokens past the end of the table get rows, from V on */
+    uint8_t *kept;   /* [ids] */
+    uint64_t *order; /* [ids], n_order in use: the rows that stay, in their new order */
     uint64_t n_order;
     uint64_t used;   /* 1 + the last place in `order` whose row a token owns */
-    uint64_t *place; /* [V]: where in `order` a row is; only where tokens are added */
+    uint64_t *place; /* [ids]: where in `order` a row is; only where tokens are added */
     uint64_t n_new;  /* tokens that get a row */
+    uint64_t n_past; /* tokens past the end of the table that get one */
 };
 
 emb_resize_opts embi_resize_opts(const emb_resize_opts *opts)
@@ -35,12 +37,12 @@ emb_resize_opts embi_resize_opts(const emb_resize_opts *opts)
 
 static bool has_tokens(const struct draft *d)
 {
-    return d->vocab->n > 0;
+    return d->vocab->total > 0;
 }
 
 static emb_str token_of(const struct draft *d, uint64_t row)
 {
-    return row < d->vocab->n ? d->vocab->tokens[row] : (emb_str){NULL, 0};
+    return row < embi_min(d->vocab->total, d->ids) ? d->vocab->tokens[row] : (emb_str){NULL, 0};
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -73,7 +75,7 @@ static emb_status name_by_id(const struct draft *d, emb_str name, size_t at, uin
     return EMB_OK;
 }
 
-/* rows[i] = the first row that names[i] means; hit[r] = 1 for every row of every name (hit [V] may
+/* rows[i] = the first row that names[i] means; hit[r] = 1 for every row of every name (hit [ids] may
  * be NULL). One look at each token, so that tokens that are there twice cost nothing. */
 static emb_status find_rows(const struct draft *d, const emb_str *names, size_t n, uint64_t *rows,
                             uint8_t *hit, emb_err *err)
@@ -82,8 +84,9 @@ static emb_status find_rows(const struct draft *d, const emb_str *names, size_t 
     emb_status status = embi_map_build(&map, names, n, err);
     for (size_t i = 0; i < n; i++)
         rows[i] = EMB_ROW_NEW;
-    for (uint64_t r = 0; !status && n && r < d->vocab->n; r++) {
-        uint64_t i = d->vocab->tokens[r].s ? embi_map_find(&map, d->vocab->tokens[r]) : UINT64_MAX;
+    for (uint64_t r = 0; !status && n && r < d->ids; r++) {
+        emb_str token = token_of(d, r);
+        uint64_t i = token.s ? embi_map_find(&map, token) : EMBI_MAP_NONE;
         if (i == EMBI_MAP_NONE)
             continue;
         if (rows[i] == EMB_ROW_NEW)
@@ -110,11 +113,11 @@ static emb_status find_rows(const struct draft *d, const emb_str *names, size_t 
 /* kept[r] = 0 for the rows of `remove`. rows: scratch [n_remove]. */
 static emb_status drop_rows(struct draft *d, uint64_t *rows, emb_err *err)
 {
-    uint8_t *gone = calloc(d->v + 1, 1); /* [V] */
+    uint8_t *gone = calloc(d->ids + 1, 1); /* [ids] */
     if (!gone)
-        return embi_fail_memory(err, d->v, "a plan");
+        return embi_fail_memory(err, d->ids, "a plan");
     emb_status status = find_rows(d, d->o->remove, d->o->n_remove, rows, gone, err);
-    for (uint64_t r = 0; !status && r < d->v; r++)
+    for (uint64_t r = 0; !status && r < d->ids; r++)
         d->kept[r] &= !gone[r];
     free(gone);
     return status;
@@ -131,7 +134,7 @@ static emb_status choose_rows(struct draft *d, emb_err *err)
     if (o->keep)
         status = find_rows(d, o->keep, o->n_keep, rows, d->kept, err);
     else
-        memset(d->kept, 1, d->v);
+        memset(d->kept, 1, d->ids);
     if (!status)
         status = drop_rows(d, rows, err);
     free(rows);
@@ -146,7 +149,7 @@ static emb_status twice(const struct draft *d, size_t at, bool removed, emb_err 
                              : "is listed twice in the new order");
 }
 
-/* order[0 ..] = the rows that `first` lists; they are marked in `placed` [V]. */
+/* order[0 ..] = the rows that `first` lists; they are marked in `placed` [ids]. */
 static emb_status place_first(struct draft *d, uint8_t *placed, emb_err *err)
 {
     const emb_resize_opts *o = d->o;
@@ -167,11 +170,11 @@ static emb_status place_first(struct draft *d, uint8_t *placed, emb_err *err)
 
 static emb_status order_rows(struct draft *d, emb_err *err)
 {
-    uint8_t *placed = calloc(d->v + 1, 1);
+    uint8_t *placed = calloc(d->ids + 1, 1);
     if (!placed)
-        return embi_fail_memory(err, d->v, "a plan");
+        return embi_fail_memory(err, d->ids, "a plan");
     emb_status status = place_first(d, placed, err);
-    for (uint64_t r = 0; !status && r < d->v; r++)
+    for (uint64_t r = 0; !status && r < d->ids; r++)
         if (d->kept[r] && !placed[r])
             d->order[d->n_order++] = r;
     d->used = d->n_order;
@@ -200,12 +203,14 @@ static emb_status check_token(const struct draft *d, size_t i, emb_err *err)
 static emb_status add_token(struct draft *d, emb_resize *plan, size_t i, emb_err *err)
 {
     emb_resize_token *t = &plan->added[plan->n_added];
-    uint64_t row;
+    uint64_t row = 0;
     emb_status status = emb_table_find(d->table, d->o->add[i], &row, err);
     if (status && status != EMB_NOT_FOUND)
         return status;
+    if (status) /* where it is past the end of the table, else UINT64_MAX */
+        row = (uint64_t)err->at;
     t->token = d->o->add[i];
-    t->present = !status && d->kept[row];
+    t->present = row < d->ids && d->kept[row];
     t->row = t->present ? d->place[row] : d->used + d->n_new++;
     plan->n_added++;
     return EMB_OK;
@@ -220,7 +225,7 @@ static emb_status add_tokens(struct draft *d, emb_resize *plan, emb_err *err)
         status = check_token(d, i, err);
     if (status || !o->n_add)
         return status;
-    d->place = calloc(d->v + 1, sizeof *d->place);
+    d->place = calloc(d->ids + 1, sizeof *d->place);
     plan->added = calloc(o->n_add, sizeof *plan->added);
     if (!d->place || !plan->added)
         return embi_fail_memory(err, o->n_add * sizeof *plan->added, "a plan");
@@ -273,19 +278,22 @@ static emb_status count_rows(const struct draft *d, uint64_t *rows, emb_err *err
  * The plan
  */
 
-static void fill_row(const struct draft *d, emb_resize *plan, uint64_t r)
+static void fill_row(struct draft *d, emb_resize *plan, uint64_t r)
 {
     bool taken = r >= d->used && r - d->used < d->n_new; /* by a new token */
-    bool old = r < d->n_order && !taken;
+    bool listed = r < d->n_order, old = listed && d->order[r] < d->v;
+    emb_str token = listed && !taken ? token_of(d, d->order[r]) : (emb_str){NULL, 0};
+    plan->spare_rows += taken && old;
+    old = old && !taken;
     plan->source[r] = old ? d->order[r] : EMB_ROW_NEW;
     plan->new_rows += !old;
-    plan->padding_rows += !old && !taken;
-    plan->spare_rows += taken && r < d->n_order;
-    if (plan->tokens && old)
-        plan->tokens[r] = token_of(d, d->order[r]);
+    plan->padding_rows += !old && !taken && !token.s;
+    d->n_past += !old && token.s;
+    if (plan->tokens)
+        plan->tokens[r] = token;
 }
 
-static emb_status fill(const struct draft *d, emb_resize *plan, emb_err *err)
+static emb_status fill(struct draft *d, emb_resize *plan, emb_err *err)
 {
     plan->old_rows = d->v;
     plan->source = malloc(plan->rows * sizeof *plan->source + 1);
@@ -323,10 +331,10 @@ static emb_status check(const struct draft *d, const emb_resize *plan, emb_err *
 
 static emb_status make(struct draft *d, emb_resize *plan, emb_err *err)
 {
-    d->kept = calloc(d->v + 1, 1);
-    d->order = calloc(d->v + 1, sizeof *d->order);
+    d->kept = calloc(d->ids + 1, 1);
+    d->order = calloc(d->ids + 1, sizeof *d->order);
     if (!d->kept || !d->order)
-        return embi_fail_memory(err, d->v * sizeof *d->order, "a plan");
+        return embi_fail_memory(err, d->ids * sizeof *d->order, "a plan");
     emb_status status = choose_rows(d, err);
     if (!status)
         status = order_rows(d, err);
@@ -349,6 +357,7 @@ emb_status emb_resize_plan(const emb_table *table, const emb_resize_opts *opts, 
     if (status)
         return status;
     d.v = table->layout.rows;
+    d.ids = table->limit_rows ? d.v : embi_max(d.v, d.vocab->total);
     status = make(&d, plan, err);
     if (!status)
         status = embi_fill_check(table, plan, &o, err);
@@ -357,6 +366,9 @@ emb_status emb_resize_plan(const emb_table *table, const emb_resize_opts *opts, 
     free(d.place);
     if (status)
         emb_resize_free(plan);
+    else if (d.n_past)
+        embi_log(table->env, EMB_LOG_NOTE, table->path,
+                 "%" PRIu64 " tokens past the end of the table get rows", d.n_past);
     return status;
 }
 

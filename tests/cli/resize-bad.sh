@@ -48,6 +48,10 @@ try t.npy --rows 18446744073709551615 -o o.npy
 late t.npy --rows 3 --save-tokens o -o o.npy
 late t.npy --rows 3 -o t.npy
 late t.npy --rows 3 --row-map made -o o.npy
+try t.npy --rows 3 --row-map o.npy -o o.npy --force
+try t.npy --rows 3 --row-map ./t.npy -o o.npy --force
+try t.vec --add-tokens x --save-tokens t.vec --in-place --force
+try t.vec --add-tokens x --save-tokens s --row-map s -o o.vec
 late t.npy --rows 3 -o no/such/dir.npy
 printf 'a nan 2\n' > nan.txt
 late nan.txt --add-tokens x -o o.txt
