@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SUGGESTIONS = 5, BAR_COLUMNS = 30, TOKEN_COLUMNS = 40 };
+enum { BAR_COLUMNS = 30, TOKEN_COLUMNS = 40 };
 
 const char *metric_name(const struct similar *s)
 {
@@ -164,11 +164,8 @@ static void put_screen(struct hits *h, const struct query *q, const emb_hit *hit
 static void json_suggestions(struct out *out, const struct similar *s, emb_str word)
 {
     uint64_t rows[SUGGESTIONS];
-    size_t found = 0, printed = 0;
+    size_t found = find_close(s->run, s->table, word, rows), printed = 0;
     emb_str token;
-    emb_err err;
-    if (emb_table_suggest(s->table, word, rows, SUGGESTIONS, &found, &err) != EMB_OK)
-        found = 0;
     out_text(out, ",\"suggestions\":[");
     for (size_t i = 0; i < found; i++) {
         if (!token_of(s, rows[i], &token))

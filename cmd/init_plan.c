@@ -44,8 +44,8 @@ int init_shape(struct plan *plan, const char *from, uint64_t *rows, uint64_t *di
     size_t given = items->n;
     int code = EXIT_DONE;
     if (given != 2 && !(given == 1 && from))
-        return usage_error(plan->run, "expected V and D%s, found %zu",
-                           from ? ", or D alone" : "", given);
+        return usage_error(plan->run, "expected V and D%s, found %zu", from ? ", or D alone" : "",
+                           given);
     if (given == 2)
         code = parse_size(plan->run, "V", items->v[0].s, rows);
     if (!code)

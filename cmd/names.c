@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { SUGGESTIONS = 5 };
+enum { COMPARED_MAX = 1 << 24 };
 
 enum id_text id_read(const char *s, size_t n, uint64_t rows, uint64_t *id)
 {
@@ -92,17 +92,29 @@ int load_tokens(struct run *run, const emb_table *table, const emb_table_info *i
                                                        : fail(run, run->table_name, &err);
 }
 
+size_t find_close(struct run *run, const emb_table *table, emb_str word, uint64_t rows[SUGGESTIONS])
+{
+    size_t found = 0;
+    emb_table_info info;
+    emb_err err;
+    if (run->compared >= COMPARED_MAX || emb_table_describe(table, &info, &err) != EMB_OK ||
+        emb_table_suggest(table, word, rows, SUGGESTIONS, &found, &err) != EMB_OK)
+        return 0;
+    run->compared += info.rows;
+    if (run->compared >= COMPARED_MAX)
+        note(run, NULL, "so many words are unknown: no more close spellings are looked for");
+    return found;
+}
+
 /* `catt: not in the vocabulary; close: cat, cats` */
 static int not_found(struct run *run, const emb_table *table, emb_str word)
 {
     uint64_t rows[SUGGESTIONS];
-    size_t found = 0;
+    size_t found = find_close(run, table, word, rows);
     emb_str token;
     emb_err err;
     struct embi_buf line = {0};
     char shown[WORD_MAX];
-    if (emb_table_suggest(table, word, rows, SUGGESTIONS, &found, &err) != EMB_OK)
-        found = 0;
     embi_buf_print(&line, "%s: not in the vocabulary",
                    word.n ? word_show(shown, word.s, word.n) : "''");
     for (size_t i = 0; i < found; i++) {

@@ -30,6 +30,13 @@ const char *word_show(char out[WORD_MAX], const char *s, size_t n);
  * which. EXIT_NO, after a line with close spellings, where the vocabulary does not have it. */
 int find_token(struct run *run, const emb_table *table, emb_str word, uint64_t *row);
 
+/* Rows of tokens that are spelled like an unknown word, closest first; returns how many. A run that
+ * compared words with very many tokens gets none, after a note: a pipe of unknown words would take
+ * forever. */
+#define SUGGESTIONS 5
+size_t find_close(struct run *run, const emb_table *table, emb_str word,
+                  uint64_t rows[SUGGESTIONS]);
+
 /* Are tokens to be printed as the text they stand for? --pieces says so; else they are where people
  * look on. */
 bool shows_text(const struct run *run);

@@ -26,18 +26,32 @@ enum form { PLAIN, BYTE_LEVEL, BYTE_LEVEL_SPACE, METASPACE, END_OF_WORD };
 
 static const enum form forms[] = {PLAIN, BYTE_LEVEL, BYTE_LEVEL_SPACE, METASPACE, END_OF_WORD};
 
+/* As SentencePiece has it: every blank is U+2581, and one stands in front. */
+static void add_metaspace(struct embi_buf *out, emb_str word)
+{
+    static const char mark[] = "\u2581";
+    if (word.n == 0 || word.s[0] != ' ')
+        embi_buf_text(out, mark);
+    for (size_t i = 0; i < word.n; i++)
+        if (word.s[i] == ' ')
+            embi_buf_text(out, mark);
+        else
+            embi_buf_byte(out, word.s[i]);
+}
+
 static void spell(struct embi_buf *out, enum form form, emb_str word)
 {
     out->n = 0;
-    if (form == METASPACE)
-        embi_buf_text(out, "\u2581");
-    if (form == BYTE_LEVEL_SPACE)
-        add_byte_level(out, ' ');
-    if (form == BYTE_LEVEL || form == BYTE_LEVEL_SPACE)
+    switch (form) {
+    case METASPACE: add_metaspace(out, word); return;
+    case BYTE_LEVEL_SPACE: add_byte_level(out, ' '); /* fall through */
+    case BYTE_LEVEL:
         for (size_t i = 0; i < word.n; i++)
             add_byte_level(out, (unsigned char)word.s[i]);
-    else
-        embi_buf_add(out, word.s, word.n);
+        return;
+    case PLAIN:
+    case END_OF_WORD: embi_buf_add(out, word.s, word.n); break;
+    }
     if (form == END_OF_WORD)
         embi_buf_text(out, "</w>");
 }

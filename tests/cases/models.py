@@ -309,6 +309,7 @@ def pieces_as_text(t):
     eq([x["text"] for x in rows], [" cat", "\n"])
     raw, text = (t.ok(f"lookup 1 -t spm --pieces {x}").out.decode().split(" ")[0] for x in ("raw", "text"))
     eq((raw, text), ("\u2581cat", "\\x20cat"))
+    eq(t.ids("spm", " cat", "cat", " CAT"), [1, 1, 1], "the text of a piece finds it")
     eq(t.ok("lookup 1 -t spm").out.decode().split(" ")[0], raw, "raw to a pipe")
     hits = t.ok("similar #0 -t spm --json").json()[0]["hits"]
     eq({x["token"]: x["text"] for x in hits}, {"\u2581cat": " cat", "<0x0A>": "\n"})
