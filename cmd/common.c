@@ -108,8 +108,12 @@ static const char *find_builtin(struct run *run)
 /* Is the current directory that of a model? */
 static bool in_model(void)
 {
-    return access("config.json", F_OK) == 0 && (access("model.safetensors", F_OK) == 0 ||
-                                                access("model.safetensors.index.json", F_OK) == 0);
+    static const char *const weights[] = {"model.safetensors", "model.safetensors.index.json",
+                                          "pytorch_model.bin", "pytorch_model.bin.index.json"};
+    for (size_t i = 0; access("config.json", F_OK) == 0 && i < EMBI_LEN(weights); i++)
+        if (access(weights[i], F_OK) == 0)
+            return true;
+    return false;
 }
 
 /* No TABLE was named: the variable, the current directory, or what comes with embtool. */

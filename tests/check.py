@@ -35,7 +35,7 @@ def programs(suite, build, sanitizer):
                   *jobs, *slow],
         "golden": [py, tests / "data/check_golden.py", tool, "--kinds",
                    "npy,npy ids,safetensors,word2vec binary,word2vec text,glove text,model directory,"
-                   "tokenizer.json,sentencepiece,tekken", "--skip", "golden/torch*"],
+                   "tokenizer.json,sentencepiece,tekken,torch zip,torch legacy"],
         "bad": [py, tests / "bad/run.py", tool, *slow],
         "docs": [py, tests / "lint/docs_check.py", tool],
         "peers": [py, tests / "peers/run.py", tool, "--build", build],

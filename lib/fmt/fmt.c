@@ -13,8 +13,9 @@
 #include <stdlib.h>
 
 const struct embi_format *const embi_formats[] = {
-    &embi_format_npy,  &embi_format_npz,           &embi_format_safetensors, &embi_format_word2vec,
-    &embi_format_text, &embi_format_word2vec_text, &embi_format_raw,         NULL,
+    &embi_format_npy,           &embi_format_npz,      &embi_format_safetensors,
+    &embi_format_torch,         &embi_format_word2vec, &embi_format_text,
+    &embi_format_word2vec_text, &embi_format_raw,      NULL,
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -263,6 +264,11 @@ emb_status embi_reader_layout(const struct embi_reader *r, size_t i, struct embi
                                    .dims = (uint32_t)dims,
                                    .offset = t->offset,
                                    .swap = t->swap};
+    if (t->strided) {
+        layout->row_stride = t->strides[0] * element;
+        layout->col_stride = t->strides[1] * element;
+        return EMB_OK;
+    }
     /* rows * dims * element is at most the size of the file: formats check that in open */
     layout->row_stride = t->fortran ? element : dims * element;
     layout->col_stride = t->fortran ? rows * element : element;

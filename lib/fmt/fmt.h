@@ -25,9 +25,11 @@ struct embi_tensor {
     int ndim;
     uint64_t shape[EMBI_MAX_DIMS];
     uint64_t offset; /* of element 0 in the file */
-    uint64_t bytes;
-    bool fortran; /* first axis fastest */
-    bool swap;    /* big-endian elements */
+    uint64_t bytes;  /* from element 0 to the end of the last one in the file */
+    bool fortran;    /* first axis fastest */
+    bool swap;       /* big-endian elements */
+    bool strided;    /* neither axis order: strides say where elements are; 0: all in one place */
+    uint64_t strides[EMBI_MAX_DIMS]; /* in elements */
 };
 
 /* Where the elements of a table [rows, dims] lie: element (r, c) at
@@ -138,7 +140,8 @@ struct embi_format {
 #define EMBI_PROBE_BYTES 4096
 
 extern const struct embi_format embi_format_safetensors, embi_format_npy, embi_format_npz,
-    embi_format_word2vec, embi_format_word2vec_text, embi_format_text, embi_format_raw;
+    embi_format_word2vec, embi_format_word2vec_text, embi_format_text, embi_format_raw,
+    embi_format_torch;
 
 /* All formats, ended by NULL, cheapest probe first. */
 extern const struct embi_format *const embi_formats[];

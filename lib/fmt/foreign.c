@@ -116,12 +116,6 @@ static int npz_archive(const unsigned char *head, size_t n, const char *ext)
     return named || first_member_ends(head, n, ".npy") ? MAGIC_BID + 2 : 0;
 }
 
-static int torch_archive(const unsigned char *head, size_t n, const char *ext)
-{
-    bool named = zip_magic(head, n) && (strcmp(ext, ".pt") == 0 || strcmp(ext, ".pth") == 0);
-    return named || first_member_ends(head, n, "data.pkl") ? MAGIC_BID + 1 : 0;
-}
-
 static int zip_archive(const unsigned char *head, size_t n, const char *ext)
 {
     (void)ext;
@@ -134,15 +128,6 @@ static int pickle(const unsigned char *head, size_t n, const char *ext)
 {
     (void)ext;
     return n >= 3 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 && head[2] ? MAGIC_BID : 0;
-}
-
-static const char torch_legacy_magic[] =
-    "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19.";
-
-static int torch_legacy(const unsigned char *head, size_t n, const char *ext)
-{
-    (void)ext;
-    return begins(head, n, torch_legacy_magic) ? MAGIC_BID + 1 : 0;
 }
 
 /* The superblock may follow a block of another program's: at 512, 1024, 2048 ... */
@@ -207,11 +192,7 @@ static const struct embi_foreign kinds[] = {
     {gguf, NULL, 0, "GGUF: not read by this version"},
     {ggml, NULL, 0, "a llama.cpp model from before GGUF: not read; convert it to GGUF"},
     {npz_archive, NULL, 0, "an .npz archive: not read by this version; unzip gives .npy files"},
-    {torch_archive, NULL, 0,
-     "a PyTorch checkpoint: not read by this version; convert it to safetensors"},
     {zip_archive, NULL, 0, "a zip archive: not read by this version; unzip it first"},
-    {torch_legacy, NULL, 0,
-     "a PyTorch checkpoint of the old form: not read by this version; convert it to safetensors"},
     {pickle, NULL, 0, "a Python pickle: not read, since reading one means running it"},
     {finalfusion, NULL, 0, "finalfusion: not read by this version; convert it to word2vec"},
     {MAGIC("\xBA\x16\x4F\x2F"), "a fastText model: not read by this version; use its .vec file"},

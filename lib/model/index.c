@@ -1,4 +1,4 @@
-/* index.c - model.safetensors.index.json: {"metadata": {...}, "weight_map": {tensor: file}}.
+/* index.c - an index of shards, *.index.json: {"metadata": {...}, "weight_map": {tensor: file}}.
  *
  * An index comes with a download and names files: a name may be that of a file beside it and
  * nothing else. The metadata say nothing that is needed here, and are written in many odd ways, so

@@ -87,14 +87,15 @@ static emb_status dir_of(const char *path, char **dir, emb_err *err)
 static bool is_part(const struct embi_model *m)
 {
     const char *name = m->weights.files[0].name;
-    return strcmp(name, "model.safetensors") != 0 && embi_weights_in(m->dir);
+    return strcmp(name, "model.safetensors") != 0 && strcmp(name, "pytorch_model.bin") != 0 &&
+           embi_weights_in(m->dir);
 }
 
-/* A directory is a model's if it has a config.json, and only safetensors files are its weights. */
+/* A directory is a model's if it has a config.json, and files of named tensors are its weights. */
 static emb_status look_beside(struct embi_model *m, const struct embi_reader *reader, emb_err *err)
 {
     emb_status status = EMB_OK;
-    if (reader->format != &embi_format_safetensors || strcmp(reader->path, "-") == 0)
+    if (!(reader->format->caps & EMBI_FMT_NAMES) || strcmp(reader->path, "-") == 0)
         return EMB_OK;
     status = dir_of(reader->path, &m->dir, err);
     if (status)

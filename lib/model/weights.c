@@ -132,7 +132,7 @@ static emb_status place_tensors(struct embi_weights *w, size_t file, const struc
     return status;
 }
 
-/* A shard is a safetensors file; one that is not says what it is instead. */
+/* A shard holds named tensors; a file that does not says what it is instead. */
 static emb_status open_reader(struct embi_weights *w, const struct embi_weights_file *f,
                               struct embi_reader **reader, emb_err *err)
 {
@@ -145,7 +145,8 @@ static emb_status open_reader(struct embi_weights *w, const struct embi_weights_
         status = embi_reader_open(w->env, io, f->path, NULL, &w->opts, reader, err);
     if (!status && !((*reader)->format->caps & EMBI_FMT_NAMES))
         status =
-            embi_fail(err, EMB_UNSUPPORTED, -1, "is %s, not safetensors", (*reader)->format->about);
+            embi_fail(err, EMB_UNSUPPORTED, -1, "is %s, not safetensors or a PyTorch checkpoint",
+                      (*reader)->format->about);
     return status;
 }
 
@@ -207,7 +208,10 @@ static bool same_shape(const struct embi_tensor *a, const struct embi_tensor *b)
 {
     return a->dtype == b->dtype && strcmp(a->type_name, b->type_name) == 0 && a->ndim == b->ndim &&
            memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof a->shape[0]) == 0 &&
-           a->bytes == b->bytes && a->fortran == b->fortran && a->swap == b->swap;
+           a->bytes == b->bytes && a->fortran == b->fortran && a->swap == b->swap &&
+           a->strided == b->strided &&
+           (!a->strided ||
+            memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof a->strides[0]) == 0);
 }
 
 /* The bytes of tensor i, where its file is mapped. */

@@ -1,6 +1,6 @@
 /* weights.h - the tensors of a model, in whichever files they lie.
  *
- * A model is one safetensors file, or shards with an index that says which tensor lies in which.
+ * A model is one file of named tensors, or shards with an index that says which tensor lies in which.
  * Names are known from the start; types, shapes and places only of files whose header was read,
  * which happens when it is asked for: a table of a model of two hundred shards opens one of them.
  * Implements docs/formats/model.md, "weights".
@@ -38,8 +38,8 @@ struct embi_weights {
 /* One file that is open already; takes the reader over, on failure too. */
 emb_status embi_weights_of_reader(struct embi_reader *reader, struct embi_weights *w, emb_err *err);
 
-/* The weights of a directory, by the loaders' order: model.safetensors, the index, a *.safetensors
- * that is the only one. A single file beside an index wins, with a warning (opts->strict: an error)
+/* The weights of a directory, by the loaders' order: model.safetensors, its index,
+ * pytorch_model.bin, its index, a *.safetensors that is the only one. A single file beside an index wins, with a warning (opts->strict: an error)
  * that names both. EMB_UNSUPPORTED: there are only weights of kinds that are not read. */
 emb_status embi_weights_open(const struct embi_env *env, const char *dir,
                              const struct embi_read_opts *opts, struct embi_weights *w,

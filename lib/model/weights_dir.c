@@ -9,36 +9,45 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SINGLE "model.safetensors"
-#define INDEX  "model.safetensors.index.json"
+#define SINGLE       "model.safetensors"
+#define INDEX        "model.safetensors.index.json"
+#define TORCH_SINGLE "pytorch_model.bin"
+#define TORCH_INDEX  "pytorch_model.bin.index.json"
 
 /* Weights that are not read, as loaders name them. */
 static const struct {
     const char *name, *what;
 } others[] = {
-    {"pytorch_model.bin", "a PyTorch checkpoint"},
-    {"pytorch_model.bin.index.json", "a PyTorch checkpoint in shards"},
-    {"consolidated.00.pth", "a PyTorch checkpoint"},
+    {"consolidated.00.pth", "a part of a PyTorch checkpoint"},
     {"tf_model.h5", "TensorFlow weights"},
     {"flax_model.msgpack", "Flax weights"},
     {"model.onnx", "an ONNX model"},
 };
 
+/* Names that loaders know, in their order: a single file wins over the index beside it, safetensors
+ * over PyTorch's own. */
+static const struct {
+    const char *single, *index;
+} kinds[] = {{SINGLE, INDEX}, {TORCH_SINGLE, TORCH_INDEX}};
+
 bool embi_weights_in(const char *dir)
 {
-    return embi_sidecar_exists(dir, SINGLE) || embi_sidecar_exists(dir, INDEX);
+    for (size_t i = 0; i < EMBI_LEN(kinds); i++)
+        if (embi_sidecar_exists(dir, kinds[i].single) || embi_sidecar_exists(dir, kinds[i].index))
+            return true;
+    return false;
 }
 
-static emb_status open_index(const char *dir, struct embi_weights *w, bool *found, emb_err *err)
+static emb_status open_index(const char *dir, const char *index, struct embi_weights *w,
+                             emb_err *err)
 {
     struct embi_sidecar file;
-    emb_status status = embi_sidecar_open(w->env, dir, INDEX, &file, err);
-    *found = !status && file.io;
-    if (!*found)
+    emb_status status = embi_sidecar_open(w->env, dir, index, &file, err);
+    if (status)
         return status;
     status = embi_index_parse(file.s, file.n, dir, w, err);
     embi_sidecar_close(&file);
-    return status ? embi_fail_in(err, "%s", INDEX) : EMB_OK;
+    return status ? embi_fail_in(err, "%s", index) : EMB_OK;
 }
 
 /* One file is all: its header says what the tensors are. */
@@ -49,16 +58,16 @@ static emb_status open_single(const char *dir, const char *name, struct embi_wei
     return status ? status : embi_weights_read_all(w, err);
 }
 
-static emb_status choose_single(const char *dir, struct embi_weights *w, emb_err *err)
+static emb_status choose_single(const char *dir, const char *single, const char *index,
+                                struct embi_weights *w, emb_err *err)
 {
-    static const char both[] =
-        SINGLE " and " INDEX " are both here: the loaders' rule takes " SINGLE;
-    if (!embi_sidecar_exists(dir, INDEX))
-        return open_single(dir, SINGLE, w, err);
+    static const char both[] = "%s and %s are both here: the loaders' rule takes %s";
+    if (!embi_sidecar_exists(dir, index))
+        return open_single(dir, single, w, err);
     if (w->opts.strict)
-        return embi_fail(err, EMB_BAD_DATA, -1, "%s", both);
-    embi_log(w->env, EMB_LOG_WARNING, dir, "%s", both);
-    return open_single(dir, SINGLE, w, err);
+        return embi_fail(err, EMB_BAD_DATA, -1, both, single, index, single);
+    embi_log(w->env, EMB_LOG_WARNING, dir, both, single, index, single);
+    return open_single(dir, single, w, err);
 }
 
 static bool is_safetensors(const char *name)
@@ -121,16 +130,18 @@ emb_status embi_weights_open(const struct embi_env *env, const char *dir,
                              const struct embi_read_opts *opts, struct embi_weights *w,
                              emb_err *err)
 {
-    bool found = false;
+    size_t i = 0;
     emb_status status;
     *w = (struct embi_weights){.env = env, .opts = *opts};
-    if (embi_sidecar_exists(dir, SINGLE)) {
-        status = choose_single(dir, w, err);
-    } else {
-        status = open_index(dir, w, &found, err);
-        if (!status && !found)
-            status = open_only_one(dir, w, err);
-    }
+    while (i < EMBI_LEN(kinds) && !embi_sidecar_exists(dir, kinds[i].single) &&
+           !embi_sidecar_exists(dir, kinds[i].index))
+        i++;
+    if (i == EMBI_LEN(kinds))
+        status = open_only_one(dir, w, err);
+    else if (embi_sidecar_exists(dir, kinds[i].single))
+        status = choose_single(dir, kinds[i].single, kinds[i].index, w, err);
+    else
+        status = open_index(dir, kinds[i].index, w, err);
     if (status)
         embi_weights_free(w);
     return status;

@@ -2,7 +2,7 @@
 import struct
 
 from case import Case
-from craft import encode, fasttext_bin, gguf, npy, torch_zip, words_text, zip_file
+from craft import encode, fasttext_bin, gguf, npy, words_text, zip_file
 
 LFS = (b"version https://git-lfs.github.com/spec/v1\n"
        b"oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n")
@@ -44,10 +44,6 @@ CASES = [
          "an .npz archive: not read by this version; unzip gives .npy files", "t.npz"),
     kind("npz without its name", zip_file({"a.npy": npy([[1.0]])}),
          "an .npz archive: not read by this version; unzip gives .npy files"),
-    kind("PyTorch", torch_zip({"e": ([1.0, 2.0], [1, 2], [2, 1], 0)}),
-         "a PyTorch checkpoint: not read by this version; convert it to safetensors", "t.pt"),
-    kind("old PyTorch", b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02",
-         "a PyTorch checkpoint of the old form: not read by this version; convert it to safetensors", "t.bin"),
     kind("pickle", b"\x80\x04\x95\x10\0\0\0\0\0\0\0",
          "a Python pickle: not read, since reading one means running it", "w.model"),
     kind("zip", zip_file({"readme.txt": b"hello"}), "a zip archive: not read by this version; unzip it first"),

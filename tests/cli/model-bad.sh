@@ -5,7 +5,6 @@ try() { embtool lookup "$@" 0 || echo "exit $?"; }
 try -t "$m/gpt2_tied" --head --tensor transformer.wpe.weight
 try -t "$m/gpt2_tied#no.such"
 try -t "$m/gpt2_tied" --format npy
-try -t "g/torch1/sharded"
 try -t "g/model2vec/plain" --head
 mkdir d
 try -t d

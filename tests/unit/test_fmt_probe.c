@@ -62,15 +62,10 @@ static const struct {
     {"a.npz", BYTES("PK\3\4\x2D\0\0\0\0\0\0\0\x21\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0a.npy"),
      EMB_UNSUPPORTED, ".npz", ""},
     {"a.npz", BYTES("PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), EMB_UNSUPPORTED, ".npz", ""},
-    {"pytorch_model.bin",
-     BYTES("PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\0\0\0archive/data.pkl"),
-     EMB_UNSUPPORTED, "PyTorch", "safetensors"},
     {"glove.zip", BYTES("PK\3\4\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0a.txt"),
      EMB_UNSUPPORTED, "zip archive", ""},
     {"a", BYTES("PK\3\4\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xFF\xFF\0\0a.npy"),
      EMB_UNSUPPORTED, "zip archive", ""},
-    {"a.pt", BYTES("\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19\x2E"), EMB_UNSUPPORTED,
-     "PyTorch", "old form"},
     {"a.model", BYTES("\x80\x04\x95\1\0\0\0\0\0\0\0."), EMB_UNSUPPORTED, "pickle", ""},
     {"a.fifu", BYTES("FiFu\0\0\0\0\2\0\0\0"), EMB_UNSUPPORTED, "finalfusion", ""},
     {"cc.en.300.bin", BYTES("\xBA\x16\x4F\x2F\x0C\0\0\0"), EMB_UNSUPPORTED, "fastText", ".vec"},
@@ -164,8 +159,8 @@ Test(probe, hdf5_behind_another_block)
 
 Test(format, names)
 {
-    static const char *const names[] = {"npy",           "npz",  "safetensors", "word2vec",
-                                        "word2vec-text", "text", "raw"};
+    static const char *const names[] = {"npy",      "npz",  "safetensors",   "torch",
+                                        "word2vec", "text", "word2vec-text", "raw"};
     size_t n = 0;
     for (const struct embi_format *const *f = embi_formats; *f; f++, n++)
         cr_assert_eq(embi_format_by_name((*f)->name), *f);
