@@ -69,7 +69,7 @@ static inline uint64_t embi_le64(const void *p)
 
 static inline bool embi_str_is(emb_str a, const char *b)
 {
-    return a.n == strlen(b) && memcmp(a.s, b, a.n) == 0;
+    return a.n == strlen(b) && (a.n == 0 || memcmp(a.s, b, a.n) == 0);
 }
 
 static inline bool embi_str_equal(emb_str a, emb_str b)

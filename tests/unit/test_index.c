@@ -132,9 +132,9 @@ Test(weights, headers_on_demand, .init = enter_folder, .fini = leave_folder)
 Test(weights, the_loaders_order, .init = enter_folder, .fini = leave_folder)
 {
     cr_assert_eq(open_here(), EMB_UNSUPPORTED);
-    put_file("pytorch_model.bin", "x");
+    put_file("tf_model.h5", "x");
     cr_assert_eq(open_here(), EMB_UNSUPPORTED);
-    cr_assert(strstr(err.msg, "pytorch_model.bin"), "%s", err.msg);
+    cr_assert(strstr(err.msg, "tf_model.h5"), "%s", err.msg);
     put_tensors("other.safetensors", "{" F32("o", 0, 8) "}", 8);
     cr_assert_eq(open_here(), EMB_OK, "%s", err.msg);
     cr_assert(embi_str_is(w.tensors[0].name, "o"));
