@@ -8,6 +8,7 @@
 #include "fmt/words.h"
 
 #include "util/err.h"
+#include "util/large.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -111,6 +112,8 @@ static emb_status cut_row(uint64_t row, const char *s, size_t n, const struct em
                      row, h->dims, values, h->rows, row);
 }
 
+#define CACHE_LINE 64
+
 /* Steps over n rows from *at on. offsets [n] and tokens [n] may both be NULL: then it only looks
  * whether the rows are there. *at is then the byte after the last row. */
 static emb_status find_rows(const struct embi_words_header *h, const char *data, uint64_t size,
@@ -119,11 +122,13 @@ static emb_status find_rows(const struct embi_words_header *h, const char *data,
 {
     const uint64_t row_bytes = h->dims * sizeof(float);
     const uint64_t ahead =
-        8 * (row_bytes + 8); /* about eight rows: memory is slower than this loop */
+        32 * (row_bytes + 8); /* about 32 rows: memory is slower than this loop */
     const char *p = data + *at, *end = data + size;
     for (uint64_t row = 0; row < n; row++) {
-        if ((uint64_t)(end - p) > ahead)
+        if ((uint64_t)(end - p) > ahead + CACHE_LINE) { /* a word may begin in either line */
             __builtin_prefetch(p + ahead);
+            __builtin_prefetch(p + ahead + CACHE_LINE);
+        }
         while (p < end && *p == '\n')
             p++;
         size_t left = (size_t)(end - p);
@@ -175,8 +180,8 @@ static emb_status word2vec_walk(struct embi_reader *r, emb_err *err)
         return status;
     if (!rows_fit(h, n, size)) /* fails, and says at which row */
         return find_rows(h, data, size, n, &at, NULL, NULL, err);
-    offsets = malloc(n * sizeof *offsets);
-    tokens = malloc(n * sizeof *tokens);
+    offsets = embi_large_alloc(n * sizeof *offsets);
+    tokens = embi_large_alloc(n * sizeof *tokens);
     if (!offsets || !tokens)
         status = embi_fail_memory(err, n * (sizeof *offsets + sizeof *tokens), "rows");
     if (!status)

@@ -10,29 +10,23 @@
 #include "util/map.h"
 
 #include "util/err.h"
+#include "util/large.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
-enum { BATCH = 32, FEWEST_SLOTS = 8, HUGE_PAGE_BYTES = 1 << 21 };
+enum { BATCH = 32, FEWEST_SLOTS = 8 };
 
 #define KEYS_MAX (UINT64_C(0xFFFFFFFF) - 1) /* position + 1 must fit 32 bits */
 #define TAG      (~UINT64_C(0xFFFFFFFF))
 
-/* Empty slots. Large tables ask for huge pages: faulting in 4 KiB pages would take longer than all
- * the hashing. The system may decline, which changes nothing but the time. Small ones are cleared
- * by hand: pages of calloc would fault twice, when a slot is first read and when it is written. */
+/* Empty slots, cleared by hand: pages of calloc would fault twice, when a slot is first read and when
+ * it is written. */
 static uint64_t *new_slots(uint64_t n)
 {
-    size_t bytes = n * sizeof(uint64_t);
-    bool large = bytes >= HUGE_PAGE_BYTES;
-    uint64_t *slots = large ? aligned_alloc(HUGE_PAGE_BYTES, bytes) : malloc(bytes);
-    if (!slots)
-        return NULL;
-    if (large)
-        madvise(slots, bytes, MADV_HUGEPAGE);
-    memset(slots, 0, bytes);
+    uint64_t *slots = embi_large_alloc(n * sizeof *slots);
+    if (slots)
+        memset(slots, 0, n * sizeof *slots);
     return slots;
 }
 
