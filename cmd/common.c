@@ -202,24 +202,19 @@ static bool in_list(const char *list, const char *word)
     return false;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 /* Is there no dot in the last part of the path, or one of a kind that says nothing more than text? */
 static bool is_plain(const char *path)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
-    return !dot || dot == (slash ? slash + 1 : path) || ends_with(path, ".tsv") ||
-           ends_with(path, ".out") || ends_with(path, ".log");
+    return !dot || dot == (slash ? slash + 1 : path) || embi_ends_in(path, ".tsv") ||
+           embi_ends_in(path, ".out") || embi_ends_in(path, ".log");
 }
 
 /* What the extension stands for; NULL where it stands for nothing. */
 static const char *format_of_path(const char *path)
 {
-    if (ends_with(path, ".json") || ends_with(path, ".jsonl") || ends_with(path, ".ndjson"))
+    if (embi_ends_in(path, ".json") || embi_ends_in(path, ".jsonl") ||
+        embi_ends_in(path, ".ndjson"))
         return "json";
     const char *format = emb_format_of(path);
     return format || !is_plain(path) ? format : "text";

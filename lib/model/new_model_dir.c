@@ -42,19 +42,13 @@ static emb_status copy_file(const struct emb_new_model *m, const char *name,
     return status;
 }
 
-static bool ends_in(const char *name, const char *end)
-{
-    size_t n = strlen(name), m = strlen(end);
-    return n > m && strcmp(name + n - m, end) == 0;
-}
-
 /* Files of ranks have the name of their vocabulary. */
 static emb_status copy_ranks(const struct emb_new_model *m, struct embi_newdir *dir, emb_err *err)
 {
     emb_status status = EMB_OK;
     DIR *from = opendir(m->tokenizer);
     for (struct dirent *e; from && !status && (e = readdir(from)) != NULL;)
-        if (ends_in(e->d_name, ".tiktoken"))
+        if (embi_ends_in(e->d_name + 1, ".tiktoken")) /* with a name before it */
             status = copy_file(m, e->d_name, dir, err);
     if (from)
         closedir(from);

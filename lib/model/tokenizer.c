@@ -18,24 +18,18 @@ static reader_fn *const readers[] = {
     [EMBI_TOKENIZER_TEKKEN] = embi_read_tekken,
 };
 
-static bool name_ends(const char *path, const char *with)
-{
-    size_t n = strlen(path), m = strlen(with);
-    return n >= m && memcmp(path + n - m, with, m) == 0;
-}
-
 /* What a file that does not show what it is should have been, so that errors speak of that. */
 static enum embi_tokenizer_kind kind_by_name(const char *path)
 {
-    if (name_ends(path, "tekken.json"))
+    if (embi_ends_in(path, "tekken.json"))
         return EMBI_TOKENIZER_TEKKEN;
-    if (name_ends(path, "vocab.json") || name_ends(path, "added_tokens.json"))
+    if (embi_ends_in(path, "vocab.json") || embi_ends_in(path, "added_tokens.json"))
         return EMBI_TOKENIZER_VOCAB_JSON;
-    if (name_ends(path, ".json"))
+    if (embi_ends_in(path, ".json"))
         return EMBI_TOKENIZER_JSON;
-    if (name_ends(path, ".model") || name_ends(path, ".spm"))
+    if (embi_ends_in(path, ".model") || embi_ends_in(path, ".spm"))
         return EMBI_TOKENIZER_SENTENCEPIECE;
-    if (name_ends(path, ".tiktoken"))
+    if (embi_ends_in(path, ".tiktoken"))
         return EMBI_TOKENIZER_TIKTOKEN;
     return EMBI_TOKENIZER_LINES;
 }

@@ -70,13 +70,6 @@ static emb_status choose_single(const char *dir, const char *single, const char 
     return open_single(dir, single, w, err);
 }
 
-static bool is_safetensors(const char *name)
-{
-    static const char ext[] = ".safetensors";
-    size_t n = strlen(name), m = sizeof ext - 1;
-    return n > m && strcmp(name + n - m, ext) == 0;
-}
-
 /* The *.safetensors of the directory: how many, and one of them (malloc'd). */
 static emb_status list_files(const char *path, size_t *n, char **name, emb_err *err)
 {
@@ -86,7 +79,7 @@ static emb_status list_files(const char *path, size_t *n, char **name, emb_err *
     if (!dir)
         return embi_fail_errno(err, errno, NULL);
     for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
-        if (e->d_name[0] == '.' || !is_safetensors(e->d_name))
+        if (e->d_name[0] == '.' || !embi_ends_in(e->d_name, ".safetensors"))
             continue;
         if (++*n == 1)
             *name = strdup(e->d_name);

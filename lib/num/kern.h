@@ -49,6 +49,14 @@ const struct embi_kern *embi_kern_choose(unsigned features);
  * products over at least 8 lanes in f32, with room for the rounding of q and of the row to f32. */
 double embi_dot_bound(uint32_t d);
 
+/* How 8 virtual lanes become one sum, everywhere: in the order of halving a vector of 8 again and
+ * again. */
+static inline double embi_join_lanes(const double lane[8])
+{
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
+           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
 /* The canonical products in double precision: 8 virtual lanes as in row_sums, products of f64
  * values (exact for f32 and smaller types). Every reported score comes from these. */
 double embi_dot_f64(const double *a, const double *b, uint32_t d);

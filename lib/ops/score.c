@@ -108,8 +108,7 @@ static double distance2(const double *x, const double *q, uint32_t d, double sca
             lane[l] += difference * difference;
         }
     }
-    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
-           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+    return embi_join_lanes(lane);
 }
 
 static double distance(const double *x, const double *q, uint32_t d)

@@ -5,15 +5,10 @@
  * of squares where that loses at most four bits, else from a second pass over the row, which is in
  * the first cache by then. Which of the two depends on the row alone.
  */
+#include "num/kern.h"
 #include "ops/stats.h"
 
 #include <math.h>
-
-static double join_lanes(const double lane[8])
-{
-    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
-           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
-}
 
 static float load_f32(const float *x, size_t i)
 {
@@ -36,7 +31,7 @@ static double deviations_f32(const float *x, uint32_t d, double mean)
         double y = (double)load_f32(x, i + l) - mean;
         lanes[l] += y * y;
     }
-    return join_lanes(lanes);
+    return embi_join_lanes(lanes);
 }
 
 static double deviations_f64(const double *x, uint32_t d, double scale, double mean)
@@ -46,7 +41,7 @@ static double deviations_f64(const double *x, uint32_t d, double scale, double m
         double y = x[i] * scale - mean;
         lanes[i % 8] += y * y;
     }
-    return join_lanes(lanes);
+    return embi_join_lanes(lanes);
 }
 
 /* Does norm2 - sum * mean cancel too much? */
@@ -91,7 +86,7 @@ static void sums_f64(const double *x, uint32_t d, double scale, struct sums *out
             max = embi_higher(max, x[i + l]);
         }
     }
-    *out = (struct sums){join_lanes(sum), join_lanes(square), min, max};
+    *out = (struct sums){embi_join_lanes(sum), embi_join_lanes(square), min, max};
 }
 
 static bool all_finite(const double *x, uint32_t d)

@@ -77,6 +77,13 @@ static inline bool embi_str_equal(emb_str a, emb_str b)
     return a.n == b.n && (a.n == 0 || memcmp(a.s, b.s, a.n) == 0);
 }
 
+/* Does the C string end in `end`? */
+static inline bool embi_ends_in(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && memcmp(s + n - m, end, m) == 0;
+}
+
 /* An option struct that begins with `size`: may the member be read? A caller compiled against an
  * older header has a smaller struct. */
 #define EMBI_HAS(opts, member) \

@@ -5,6 +5,7 @@
  * written out in this file, and from the bounds that num/kern.h states; the scalar set is tested
  * like the others, and conversions must have the same bits in all sets.
  */
+#include "check.h"
 #include "num/cpu.h"
 #include "num/kern.h"
 
@@ -14,25 +15,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static int failures, passed, failed;
-
-#define CHECK(condition, ...)                                      \
-    do {                                                           \
-        if (!(condition) && ++failures <= 20) {                    \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-            printf(__VA_ARGS__);                                   \
-            printf("\n");                                          \
-        }                                                          \
-    } while (0)
-
-/* A test is passed if none of its checks failed. */
-#define RUN(test)                                       \
-    do {                                                \
-        int before = failures;                          \
-        test;                                           \
-        *(failures == before ? &passed : &failed) += 1; \
-    } while (0)
 
 /* splitmix64 (Steele, Lea, Flood 2014) */
 static uint64_t state = 1;

@@ -5,6 +5,7 @@
  * that are, bit for bit, the first k of all rows sorted by (emb_score, row), whatever the threads,
  * the instruction set and the number of queries.
  */
+#include "check.h"
 #include "emb.h"
 
 #include <float.h>
@@ -14,24 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int failures, searches, passed, failed;
-
-#define CHECK(condition, ...)                                      \
-    do {                                                           \
-        if (!(condition) && ++failures <= 20) {                    \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-            printf(__VA_ARGS__);                                   \
-            printf("\n");                                          \
-        }                                                          \
-    } while (0)
-
-/* A test is passed if none of its checks failed. */
-#define RUN(test)                                       \
-    do {                                                \
-        int before = failures;                          \
-        test;                                           \
-        *(failures == before ? &passed : &failed) += 1; \
-    } while (0)
+static int searches;
 
 /* For what the test itself needs. */
 static void need(bool ok, const char *what)
