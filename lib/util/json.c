@@ -11,6 +11,7 @@
 #include "util/json_scan.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* What may come next. */
 enum {
@@ -327,12 +328,67 @@ enum embi_json_kind embi_json_next(struct embi_json *j, struct embi_json_value *
     return step(j, v);
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Skipping. What stands between the strings of a long array (merges of a tokenizer) is nearly always
+ * the same two runs of bytes: `",\n  "` inside a pair, `"],\n  ["` between pairs. Bytes that once took the
+ * machine from a state back to that state do so again, so they are compared, not read.
+ */
+struct repeats {
+    const char *end; /* of the string of an array that was read last; NULL: none yet */
+    unsigned depth;  /* with the brackets that were open there: the machine's state */
+    uint64_t objects[EMBI_JSON_DEPTH / 64];
+    emb_str gap[2]; /* from the end of such a string to after the opening quote of the next */
+    unsigned last;  /* the gap met last */
+};
+
+/* Notes the string v, just read: the bytes before it are a gap if the state is the same again. */
+static void learn_gap(struct repeats *r, const struct embi_json *j, const struct embi_json_value *v)
+{
+    size_t n = r->end == NULL ? 0 : (size_t)(v->s + 1 - r->end);
+    if (r->depth != j->depth || memcmp(r->objects, j->objects, sizeof r->objects) != 0) {
+        *r = (struct repeats){.depth = j->depth};
+        memcpy(r->objects, j->objects, sizeof r->objects);
+    } else if (n > 0 && n <= EMBI_JSON_SAME_MAX) {
+        r->last ^= 1;
+        r->gap[r->last] = (emb_str){r->end, n};
+    }
+    r->end = j->p;
+}
+
+HOT bool gap_follows(const struct embi_json *j, const struct repeats *r, unsigned i)
+{
+    return r->gap[i].n > 0 && embi_json_same(j->p, j->end, r->gap[i].s, r->gap[i].n);
+}
+
+/* After a string of an array: reads on while a known gap and a string follow. */
+static void repeat(struct embi_json *j, struct repeats *r)
+{
+    for (;;) {
+        bool escaped;
+        r->last ^= 1; /* they mostly take turns */
+        if (!gap_follows(j, r, r->last)) {
+            r->last ^= 1;
+            if (!gap_follows(j, r, r->last))
+                return;
+        }
+        const char *p = string(j, j->p + r->gap[r->last].n - 1, &escaped);
+        if (p == NULL)
+            return;
+        j->p = r->end = p;
+    }
+}
+
 /* Reads on until no more than depth brackets are open. */
 static bool read_to_depth(struct embi_json *j, unsigned depth)
 {
     struct embi_json_value v;
-    while (j->depth > depth && step(j, &v) != EMBI_JSON_ERROR)
-        ;
+    struct repeats r = {0};
+    while (j->depth > depth && step(j, &v) != EMBI_JSON_ERROR) {
+        if (v.kind == EMBI_JSON_STRING && j->state == NEXT_ITEM) {
+            learn_gap(&r, j, &v);
+            repeat(j, &r);
+        }
+    }
     return j->depth <= depth;
 }
 

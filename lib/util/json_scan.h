@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -55,6 +56,15 @@ static inline const char *embi_json_plain_scalar(const char *p, const char *stop
     while (p < stop && (length = embi_json_plain_one(p, end)) != 0)
         p += length;
     return p;
+}
+
+#define EMBI_JSON_SAME_MAX 48 /* bytes that embi_json_same compares at most */
+
+/* Whether the bytes from p on are the n, 1 to EMBI_JSON_SAME_MAX, that stand at earlier < p. */
+static inline bool embi_json_same_scalar(const char *p, const char *end, const char *earlier,
+                                         size_t n)
+{
+    return (size_t)(end - p) >= n && memcmp(p, earlier, n) == 0;
 }
 
 #ifdef __SSE2__
@@ -153,7 +163,25 @@ static inline const char *embi_json_plain(const char *p, const char *end)
     return embi_json_plain_scalar(p, end, end);
 }
 
+static inline bool embi_json_same(const char *p, const char *end, const char *earlier, size_t n)
+{
+    if (end - p < EMBI_JSON_SAME_MAX)
+        return embi_json_same_scalar(p, end, earlier, n);
+    uint64_t equal = 0;
+    for (int i = 0; i < EMBI_JSON_SAME_MAX; i += 16) {
+        __m128i same = _mm_cmpeq_epi8(embi_json_load(p + i), embi_json_load(earlier + i));
+        equal |= (uint64_t)(unsigned)_mm_movemask_epi8(same) << i;
+    }
+    uint64_t wanted = ((uint64_t)1 << n) - 1;
+    return (equal & wanted) == wanted;
+}
+
 #else
+
+static inline bool embi_json_same(const char *p, const char *end, const char *earlier, size_t n)
+{
+    return embi_json_same_scalar(p, end, earlier, n);
+}
 
 static inline const char *embi_json_blanks(const char *p, const char *end, unsigned char *guess)
 {

@@ -390,3 +390,39 @@ Test(json, depth)
     memset(text + 64 + 4 * 64 + 63, ']', 64);
     cr_expect(verdict(text, 64 + 4 * 64 + 63 + 64, 0) == GOOD);
 }
+
+/* Texts in which the same bytes stand between strings again and again, which the skipping compares
+ * instead of reading: with any one byte of them changed, inserted or left out, the verdict must be
+ * that of the reading by events. */
+static const char *const monotonous[] = {
+    "[[\"a\", \"b\"], [\"c\", \"d\"], [\"ee\", \"f\"], [\"g\", \"h\"]]",
+    "[\n  \"a b\",\n  \"c d\",\n  \"e f\",\n  \"\\u00e9\",\n  \"\xC3\xA9\"\n]",
+    "{\"m\":[[\n   \"a\",\n   \"b\"\n  ],\n  [\n   \"c\",\n   \"d\"\n  ],\n  [\n   \"e\",\n   "
+    "\"f\"\n  ]]}",
+    "[[\"a\"],[\"b\"],[\"c\"],{\"k\":[\"d\"]},[\"e\"],[[\"f\"]],[[\"g\"]],[\"h\"],1,\"i\",1,\"j\"]",
+    "[{\"k\":[\"a\"]},[[\"b\"]],{\"k\":[\"c\"]},[[\"d\"]],{\"k\":[\"e\"]}]",
+    "[\"a\",                                                 \"b\",                    "
+    "                             \"c\",                                              \"d\"]",
+};
+
+Test(json, skipping_reads_every_byte)
+{
+    static const char others[] = "\",[]{}: \\\x01\x80"
+                                 "a";
+    char text[256];
+    for (size_t i = 0; i < COUNT(monotonous); i++) {
+        const char *s = monotonous[i];
+        size_t n = strlen(s);
+        cr_expect(verdict(s, n, 0) == GOOD, "text %zu", i);
+        for (size_t at = 0; at < n * COUNT(others); at++) {
+            size_t place = at / COUNT(others);
+            memcpy(text, s, n);
+            text[place] = others[at % COUNT(others)];
+            (void)verdict(text, n, 0);
+            memcpy(text + place + 1, s + place, n - place);
+            (void)verdict(text, n + 1, 0);
+            memcpy(text + place, s + place + 1, n - place - 1);
+            (void)verdict(text, n - 1, 0);
+        }
+    }
+}
