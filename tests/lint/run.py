@@ -204,8 +204,36 @@ def options_documented(build):
     expect(bad, "options and pages")
 
 
+NAMED_PATH = re.compile(r"(?<![\w/.-])(?:(?:lib|cmd|docs|tests)/[\w./*-]*|Makefile)")
+
+
+def named_paths(text):
+    """Paths of the repository; not one with NAME or WHAT in it, which stand for any."""
+    paths = [m.removesuffix("**").rstrip("./") for m in NAMED_PATH.findall(text)]
+    return [p for p in paths if not re.search(r"NAME|WHAT", p)]
+
+
+def present(text):
+    """A page without the sections whose heading says Planned."""
+    return re.sub(r"^(#+) [^\n]*Planned.*?(?=^\1 |\Z)", "", text, flags=re.M | re.S)
+
+
+def docs_paths(_):
+    """Files of the repository that the pages name are there, and hold what design.md says is in them."""
+    pages = {p: present(p.read_text()) for p in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}
+    bad = [f"{page.relative_to(ROOT)}: {path}" for page, text in pages.items()
+           for path in named_paths(text) if not any(ROOT.glob(path))]
+    where = re.findall(r"^\| (.*) \| (.*) \|$", pages[ROOT / "docs/design.md"].split("\n## 4. Where do I change")[1], re.M)
+    assert len(where) > 20, "docs/design.md, section 4: the table of what to change where is gone"
+    for task, files in where:
+        found = [f for path in named_paths(files) for f in ROOT.glob(path) if f.suffix in (".c", ".h", ".py", "")]
+        text = "".join(f.read_text() for f in found if f.is_file())
+        bad += [f"{task}: no {word} in its files" for word in re.findall(r"`(?:struct )?(\w+)`", files) if word not in text]
+    expect(bad, "named, but not there")
+
+
 CHECKS = [layers, exports, forbidden_calls, no_globals, header_alone, loaded_libraries, banned_words, clang_format,
-          clang_tidy, cppcheck, options_documented]
+          clang_tidy, cppcheck, options_documented, docs_paths]
 
 
 def main():
