@@ -4,6 +4,8 @@
 #   make deps            what that needs, by apt (deps-test: what the checks need)
 #   make check           all tests; also check-unit -kern -cli -cases -golden -peers -docs, lint
 #   make SAN=asan check  the same under AddressSanitizer and UBSan (SAN=tsan: ThreadSanitizer)
+#   make coverage        lines that the tests reach, by file (COV=1: a build that counts them)
+#   make metrics         lengths of functions and files, and share of comments, by layer
 #   make bench           timings against numpy, in one run
 #   make install         into $(DESTDIR)$(prefix)
 #
@@ -11,7 +13,8 @@
 
 prefix ?= /usr/local
 SAN    ?=
-BUILD  ?= build$(if $(SAN),-$(SAN))
+COV    ?=
+BUILD  ?= build$(if $(SAN),-$(SAN))$(if $(COV),-cov)
 V      ?= 0
 PYTHON ?= python3
 SUDO   := $(if $(filter 0,$(shell id -u)),,sudo)
@@ -20,14 +23,16 @@ CC     ?= cc
 CSTD   := -std=c11 -D_GNU_SOURCE
 WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
           -Wconversion -Wno-sign-conversion $(if $(WERROR),-Werror)
-OPT    ?= -O3 -g
+OPT    ?= $(if $(COV),-O1,-O3) -g
 # Every result must have the same bits on every machine: no contraction into FMA, no -march. errno of sqrt is
 # never looked at, and keeps loops from being vectorised.
 EXACT  := -ffp-contract=off -fno-math-errno
 
 san_asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 san_tsan := -fsanitize=thread
-SANFLAGS := $(if $(SAN),$(san_$(SAN)))
+# Threads count the same lines, and gcov is run from anywhere.
+cov_flags := --coverage -fprofile-update=atomic -fprofile-abs-path
+SANFLAGS := $(if $(SAN),$(san_$(SAN))) $(if $(COV),$(cov_flags))
 
 ZLIB_CFLAGS := $(shell pkg-config --cflags zlib 2>/dev/null)
 ZLIB_LIBS   := $(or $(shell pkg-config --libs zlib 2>/dev/null),-lz)
@@ -115,6 +120,17 @@ $(suites:%=check-%): check-%: $(tests)
 	$(run)$(check) $*
 lint: check-lint
 
+# Of the suites that run our code and need no packages from elsewhere. A run that fails has no coverage.
+.PHONY: coverage metrics
+coverage:
+	$(MAKE) COV=1 BUILD=$(BUILD)-cov tests
+	find $(BUILD)-cov -name '*.gcda' -delete
+	$(PYTHON) tests/check.py --build $(BUILD)-cov unit kern cli cases golden bad docs
+	$(PYTHON) tests/coverage.py --build $(BUILD)-cov
+
+metrics:
+	$(run)$(PYTHON) tests/metrics.py
+
 .PHONY: bench
 bench: $(BUILD)/embtool
 	$(run)$(PYTHON) tests/bench/bench.py --embtool $(BUILD)/embtool
@@ -131,6 +147,6 @@ install: all
 	ln -sf libemb.so.0 $(DESTDIR)$(prefix)/lib/libemb.so
 
 clean:
-	rm -rf build build-asan build-tsan
+	rm -rf build build-asan build-tsan build-cov
 
 -include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d))
