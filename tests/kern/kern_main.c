@@ -419,7 +419,7 @@ static void test_row_sums(const struct embi_kern *k)
  */
 static void test_dot_f64(void)
 {
-    double a[67], b[67];
+    double a[67] = {0}, b[67] = {0};
     for (uint32_t d = 0; d <= 67; d++) {
         double lane[8] = {0};
         for (uint32_t i = 0; i < d; i++) {

@@ -31,6 +31,14 @@ def tool(*names):
     raise Skip(f"{names[0]} is not installed")
 
 
+def pinned(name, version):
+    """The tool in that version: another one lays out or finds other things."""
+    program = tool(f"{name}-{version}", name)
+    if f"version {version}." not in output(program, "--version"):
+        raise Skip(f"{name} is pinned to version {version}")
+    return program
+
+
 def output(*command):
     r = subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace")
     if r.returncode:
@@ -155,9 +163,7 @@ def banned_words(_):
 
 def clang_format(_):
     """clang-format 14 has nothing to change."""
-    program = tool("clang-format-14", "clang-format")
-    if "version 14" not in output(program, "--version"):
-        raise Skip("clang-format is pinned to version 14")
+    program = pinned("clang-format", 14)
     files = [*SOURCES, *sorted((ROOT / "tests").glob("unit/*.[ch]")), *sorted((ROOT / "tests").glob("kern/*.[ch]"))]
     r = subprocess.run([program, "--dry-run", "-Werror", *map(str, files)], capture_output=True, text=True, cwd=ROOT)
     expect(sorted({line.split(":")[0] for line in r.stderr.splitlines() if "error:" in line}), "not formatted")
@@ -165,7 +171,7 @@ def clang_format(_):
 
 def clang_tidy(_):
     """clang-tidy's analyzer and bug checks find nothing."""
-    program = tool("clang-tidy-14", "clang-tidy")
+    program = pinned("clang-tidy", 14)
     checks = "-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions," \
              "-bugprone-implicit-widening-of-multiplication-result,-bugprone-assignment-in-if-condition," \
              "-bugprone-reserved-identifier,-bugprone-not-null-terminated-result,-bugprone-sizeof-expression," \
