@@ -75,7 +75,7 @@ extern const uint64_t embi_pow10[EMBI_POW10_LAST - EMBI_POW10_FIRST + 1][2];
  * Right shifts of negative numbers are arithmetic in every compiler this library knows. */
 EMBI_INLINE int embi_log2_pow10(int q)
 {
-    return (q * 1741647) >> 19;
+    return (q * 1741647) >> 19; /* cppcheck-suppress shiftNegativeLHS */
 }
 
 /* floor(log10(2^e)), and of 3/4 * 2^e, for |e| <= 1100. */

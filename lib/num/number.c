@@ -63,8 +63,12 @@ bool emb_number_parse(emb_str text, emb_dtype dtype, void *value)
         memcpy(value, &y, sizeof y);
         return true;
     case EMB_F16:
+        if (!embi_read_f16(text.s, text.n, &code))
+            return false;
+        memcpy(value, &code, sizeof code);
+        return true;
     case EMB_BF16:
-        if (!(dtype == EMB_F16 ? embi_read_f16 : embi_read_bf16)(text.s, text.n, &code))
+        if (!embi_read_bf16(text.s, text.n, &code))
             return false;
         memcpy(value, &code, sizeof code);
         return true;
