@@ -1,8 +1,8 @@
 /* cmd.h - what a command is, and the state of one run of one.
  *
- * A command is a const struct in a file of its own and one line in main.c. It sees the library only
- * through emb.h (and borrows util/buf.h and util/json.h), prints through out.h and the functions
- * below, and returns an exit code; it never exits. Only main.c reads the environment.
+ * A command is a const struct in a file of its own and one line in commands.c. It sees the library
+ * only through emb.h (and borrows util/buf.h and util/json.h), prints through out.h and the
+ * functions below, and returns an exit code; it never exits. Only main.c reads the environment.
  *
  * Exit codes: 0 done; 1 ran, and the answer is no; 2 usage; 3 bad or unsupported data; 4 file or
  * network; 5 memory or device; 70 a bug of ours.

@@ -5,34 +5,24 @@
 
 #include <string.h>
 
-/* A command opens its group if none before it in the list is of that group. */
-static bool opens_group(const struct cmd *const *commands, size_t at)
-{
-    for (size_t i = 0; i < at; i++) {
-        if (strcmp(commands[i]->group, commands[at]->group) == 0)
-            return false;
-    }
-    return true;
-}
-
-static void list_group(struct embi_buf *out, const struct cmd *const *commands, const char *group)
+static void list_group(struct embi_buf *out, const char *group)
 {
     embi_buf_print(out, "\n%s\n", group);
-    for (; *commands; commands++) {
-        if (strcmp((*commands)->group, group) == 0)
-            embi_buf_print(out, "  %-9s %s\n", (*commands)->name, (*commands)->summary);
+    for (size_t i = 0; commands[i]; i++) {
+        if (strcmp(commands[i]->group, group) == 0)
+            embi_buf_print(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
     }
 }
 
-void help_list(struct embi_buf *out, const struct cmd *const *commands)
+void help_list(struct embi_buf *out)
 {
     embi_buf_text(out, "Look into, make and change embedding tables.\n\n"
                        "usage: embtool COMMAND [OPTIONS] [ARGUMENTS]\n"
                        "       embtool COMMAND -h        what a command does, and its options\n"
                        "       embtool --version         version, and what this build can do\n");
     for (size_t i = 0; commands[i]; i++) {
-        if (opens_group(commands, i))
-            list_group(out, commands, commands[i]->group);
+        if (opens_group(i))
+            list_group(out, commands[i]->group);
     }
 }
 

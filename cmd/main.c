@@ -1,7 +1,7 @@
 /* main.c - from argv to a command and from its answer to the exit code; no logic of its own.
  *
- * The only file that reads the environment. A new command is one line in `commands`. Standard
- * output is closed here at the end, since that, too, can fail.
+ * The only file that reads the environment. Standard output is closed here at the end, since that,
+ * too, can fail.
  */
 #include "main.h"
 #include "report.h"
@@ -21,9 +21,6 @@
 #endif
 
 enum { MAX_THREADS = 1024 };
-
-static const struct cmd *const commands[] = {&cmd_lookup, &cmd_similar, &cmd_stats,
-                                             &cmd_init,   &cmd_resize,  NULL};
 
 /* Descriptors 0 to 2 that the caller closed are opened so that using them fails, and no file of
  * ours can take their place. */
@@ -95,7 +92,7 @@ static int print_help(struct run *run, const struct cmd *cmd)
     if (cmd)
         help_command(&text, cmd, columns);
     else
-        help_list(&text, commands);
+        help_list(&text);
     return print_text(run, STDOUT_FILENO, &text);
 }
 
@@ -153,15 +150,6 @@ static int print_version(struct run *run)
     embi_buf_print(&text, "embtool %s\n%s  kernels %s  threads %d\n", emb_version(),
                    EMBTOOL_FEATURES, emb_ctx_kernels(run->ctx), emb_ctx_threads(run->ctx));
     return print_text(run, STDOUT_FILENO, &text);
-}
-
-static const struct cmd *find_command(const char *name)
-{
-    for (size_t i = 0; commands[i]; i++) {
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
-    }
-    return NULL;
 }
 
 static int unknown_command(struct run *run, const char *name)
@@ -226,7 +214,7 @@ static int no_command(struct run *run)
 {
     struct embi_buf text = {0};
     usage_error(run, "a command is missing");
-    help_list(&text, commands);
+    help_list(&text);
     print_text(run, STDERR_FILENO, &text);
     return EXIT_USAGE;
 }

@@ -1,5 +1,5 @@
-/* main.h - what main.c shares with the files that serve it alone: help, messages' plumbing.
- * Commands do not include it.
+/* main.h - what main.c shares with the files that serve it alone (the list of commands, help,
+ * messages' plumbing), and with the generator in gen/. Commands do not include it.
  */
 #ifndef EMBTOOL_MAIN_H
 #define EMBTOOL_MAIN_H
@@ -7,8 +7,14 @@
 #include "cmd.h"
 #include "util/buf.h"
 
-/* help.c: the list of commands [ended by NULL] in groups; and the -h text of one. */
-void help_list(struct embi_buf *out, const struct cmd *const *commands);
+/* commands.c: all of them, ended by NULL; the one of that name, or NULL; is a command the first of
+ * its group? */
+extern const struct cmd *const commands[];
+const struct cmd *find_command(const char *name);
+bool opens_group(size_t at);
+
+/* help.c: the list of commands in groups; and the -h text of one. */
+void help_list(struct embi_buf *out);
 void help_command(struct embi_buf *out, const struct cmd *cmd, size_t columns);
 
 /* say.c: the library's log (arg is the run), and the SIGBUS handler. */
