@@ -7,7 +7,6 @@ program loads, format, static analysis. One line a check, then `N passed, N fail
 import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,20 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from checks import Skip, run_checks, tool   # noqa: E402
+
 LIB, CMD = ROOT / "lib", ROOT / "cmd"
 C_FILES = sorted([*LIB.glob("*/*.c"), *CMD.glob("*.c")])
 SOURCES = sorted([*C_FILES, *LIB.glob("*/*.h"), *CMD.glob("*.h"), LIB / "emb.h"])
-
-
-class Skip(Exception):
-    pass
-
-
-def tool(*names):
-    for name in names:
-        if shutil.which(name):
-            return name
-    raise Skip(f"{names[0]} is not installed")
 
 
 def pinned(name, version):
@@ -247,21 +238,7 @@ def main():
     p.add_argument("--build", type=Path, required=True)
     p.add_argument("--only", action="append")
     a = p.parse_args()
-    counts = {"ok": 0, "FAIL": 0, "skip": 0}
-    for check in CHECKS:
-        if a.only and check.__name__ not in a.only:
-            continue
-        try:
-            check(a.build.resolve())
-            result, why = "ok", check.__doc__
-        except Skip as e:
-            result, why = "skip", str(e)
-        except AssertionError as e:
-            result, why = "FAIL", str(e)
-        counts[result] += 1
-        print(f"{result:4} {check.__name__}: {why}", flush=True)
-    print(f"{counts['ok']} passed, {counts['FAIL']} failed, {counts['skip']} skipped")
-    return counts["FAIL"] > 0
+    return run_checks(CHECKS, a.only, lambda check: check(a.build.resolve()))
 
 
 if __name__ == "__main__":
