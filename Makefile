@@ -2,16 +2,24 @@
 #
 #   make                 the program and the library
 #   make deps            what that needs, by apt (deps-test: what the checks need)
-#   make check           all tests; also check-unit -kern -cli -cases -golden -peers -docs, lint
+#   make check           all tests; also check-unit -kern -cli -cases -golden -docs -install -peers, lint
 #   make SAN=asan check  the same under AddressSanitizer and UBSan (SAN=tsan: ThreadSanitizer)
 #   make coverage        lines that the tests reach, by file (COV=1: a build that counts them)
 #   make metrics         lengths of functions and files, and share of comments, by layer
 #   make bench           timings against numpy, in one run
-#   make install         into $(DESTDIR)$(prefix)
+#   make install         into $(DESTDIR)$(prefix); make uninstall takes the same files away
 #
 # WERROR=1 turns warnings into errors, as CI does.
 
-prefix ?= /usr/local
+prefix       ?= /usr/local
+exec_prefix   = $(prefix)
+bindir        = $(exec_prefix)/bin
+libdir        = $(exec_prefix)/lib
+includedir    = $(prefix)/include
+datarootdir   = $(prefix)/share
+datadir       = $(datarootdir)
+pkgconfigdir  = $(libdir)/pkgconfig
+
 SAN    ?=
 COV    ?=
 BUILD  ?= build$(if $(SAN),-$(SAN))$(if $(COV),-cov)
@@ -41,6 +49,10 @@ override CFLAGS += $(CSTD) $(OPT) $(EXACT) $(WARN) $(SANFLAGS) -fvisibility=hidd
 CPPFLAGS += -Ilib $(ZLIB_CFLAGS)
 LDLIBS   := $(ZLIB_LIBS) -pthread -lm
 
+# The version is said in emb.h, once. While it is 0.x the library's interface may still change.
+version   := $(shell sed -n 's/^.define EMB_VERSION "\(.*\)"/\1/p' lib/emb.h)
+soversion := $(firstword $(subst ., ,$(version)))
+
 lib_src := $(wildcard lib/*/*.c)
 cmd_src := $(wildcard cmd/*.c)
 lib_obj := $(lib_src:%.c=$(BUILD)/%.o)
@@ -53,9 +65,20 @@ endif
 say = @$(if $(filter 0,$(V)),echo '  $(1) $(2)',true)
 run = $(if $(filter 0,$(V)),@)
 
-.PHONY: all
+.DELETE_ON_ERROR:
+
+.PHONY: all always
 all: $(BUILD)/embtool $(BUILD)/libemb.so
 	@$(BUILD)/embtool --version
+
+# The program finds its table from where it lies itself, so a tree that is moved, or staged under DESTDIR, works.
+# Only a layout in which that way is another one changes the program, whatever the prefix.
+data_from_bin := $(shell realpath -ms --relative-to='$(bindir)' '$(datadir)/embtool')
+$(BUILD)/cmd/common.o: CPPFLAGS += -DEMBTOOL_DATA='"$(data_from_bin)"'
+$(BUILD)/cmd/common.o: $(BUILD)/layout
+$(BUILD)/layout: always
+	@mkdir -p $(@D)
+	@echo '$(data_from_bin)' | cmp -s - $@ || echo '$(data_from_bin)' >$@
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -68,7 +91,7 @@ $(BUILD)/libemb.a: $(lib_obj)
 
 $(BUILD)/libemb.so: $(lib_obj)
 	$(call say,LD,$@)
-	$(run)$(CC) $(SANFLAGS) -shared -Wl,-soname,libemb.so.0 $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(run)$(CC) $(SANFLAGS) -shared -Wl,-soname,libemb.so.$(soversion) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/embtool: $(cmd_obj) $(BUILD)/libemb.a
 	$(call say,LD,$@)
@@ -112,7 +135,7 @@ $(kern_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libemb.a
 $(unit_bin:=.o): WARN := -Wall -Wextra $(if $(WERROR),-Werror)
 
 tests := $(BUILD)/embtool $(BUILD)/libemb.so $(unit_bin) $(kern_bin)
-suites := unit kern cli cases golden bad docs peers lint
+suites := unit kern cli cases golden bad docs install peers lint
 check = $(PYTHON) tests/check.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
 .PHONY: check $(suites:%=check-%) lint tests
@@ -140,14 +163,65 @@ bench: $(BUILD)/embtool
 
 # ---------------------------------------------------------------- install
 
-.PHONY: install clean
+# libemb-NAME.so files that this build makes, for $(libdir)/embtool.
+plugins :=
+
+define newline
+
+
+endef
+
+# What is installed, each path once, a line each: HOW SOURCE PATH. HOW is a mode, or `link` (SOURCE is what the link
+# says), or `text` (SOURCE is the variable that holds the content).
+define contents
+755 $(BUILD)/embtool $(bindir)/embtool
+644 lib/english/english.bin $(datadir)/embtool/english.bin
+644 lib/emb.h $(includedir)/emb.h
+644 $(BUILD)/libemb.a $(libdir)/libemb.a
+755 $(BUILD)/libemb.so $(libdir)/libemb.so.$(version)
+link libemb.so.$(version) $(libdir)/libemb.so.$(soversion)
+link libemb.so.$(soversion) $(libdir)/libemb.so
+text PC $(pkgconfigdir)/emb.pc
+$(foreach p,$(plugins),755 $p $(libdir)/embtool/$(notdir $p)$(newline))
+endef
+
+# Paths under the prefix are written so that pkg-config --define-prefix can move them.
+under_prefix = $(patsubst $(prefix)/%,$${prefix}/%,$(1))
+define pc
+prefix=$(prefix)
+libdir=$(call under_prefix,$(libdir))
+includedir=$(call under_prefix,$(includedir))
+
+Name: emb
+Description: Embedding tables: open, look up, search, write
+Version: $(version)
+Cflags: -I$${includedir}
+Libs: -L$${libdir} -lemb
+Libs.private: $(strip $(LDLIBS))
+endef
+
+.PHONY: install uninstall clean
+install uninstall: export CONTENTS = $(contents)
+install uninstall: export PC = $(pc)
 install: all
-	install -D -m 755 $(BUILD)/embtool $(DESTDIR)$(prefix)/bin/embtool
-	install -D -m 644 lib/english/english.bin $(DESTDIR)$(prefix)/share/embtool/english.bin
-	install -D -m 644 lib/emb.h $(DESTDIR)$(prefix)/include/emb.h
-	install -D -m 644 $(BUILD)/libemb.a $(DESTDIR)$(prefix)/lib/libemb.a
-	install -D -m 755 $(BUILD)/libemb.so $(DESTDIR)$(prefix)/lib/libemb.so.0
-	ln -sf libemb.so.0 $(DESTDIR)$(prefix)/lib/libemb.so
+	@printf '%s\n' "$$CONTENTS" | while read -r how from path; do \
+	    [ "$$how" ] || continue; \
+	    echo "  INSTALL $(DESTDIR)$$path"; \
+	    case $$how in \
+	    link) ln -sfn "$$from" "$(DESTDIR)$$path" ;; \
+	    text) printenv "$$from" | install -D -m 644 /dev/stdin "$(DESTDIR)$$path" ;; \
+	    *) install -D -m "$$how" "$$from" "$(DESTDIR)$$path" ;; \
+	    esac || exit; \
+	done
+
+# Folders that are embtool's alone go with their last file.
+uninstall:
+	@printf '%s\n' "$$CONTENTS" | while read -r how from path; do \
+	    [ "$$how" ] || continue; \
+	    echo "  REMOVE $(DESTDIR)$$path"; \
+	    rm -f "$(DESTDIR)$$path" || exit; \
+	done
+	@rmdir "$(DESTDIR)$(datadir)/embtool" "$(DESTDIR)$(libdir)/embtool" 2>/dev/null || true
 
 clean:
 	rm -rf build build-asan build-tsan build-cov

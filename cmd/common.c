@@ -83,11 +83,17 @@ static int open_url(struct run *run, const char *url, const emb_open_opts *opts,
     return EXIT_DONE;
 }
 
-/* The English table lies beside the program: ../lib/english in a build tree, ../share/embtool where
- * it was installed. NULL where it is not. */
+/* The way from the folder of the program to its data, where it was installed; the Makefile says it.
+ */
+#ifndef EMBTOOL_DATA
+#define EMBTOOL_DATA "../share/embtool"
+#endif
+
+/* The English table lies beside the program: in ../lib/english of a build tree, or where it was
+ * installed. NULL where it is not. */
 static const char *find_builtin(struct run *run)
 {
-    static const char *const places[] = {"lib/english/english.bin", "share/embtool/english.bin"};
+    static const char *const places[] = {"../lib/english/english.bin", EMBTOOL_DATA "/english.bin"};
     char program[PATH_MAX], path[PATH_MAX + 64];
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     if (n <= 0)
@@ -98,7 +104,7 @@ static const char *find_builtin(struct run *run)
         return NULL;
     *slash = 0;
     for (size_t i = 0; i < EMBI_LEN(places); i++) {
-        snprintf(path, sizeof path, "%s/../%s", program, places[i]);
+        snprintf(path, sizeof path, "%s/%s", program, places[i]);
         if (access(path, R_OK) == 0)
             return run->builtin = strdup(path);
     }

@@ -38,6 +38,7 @@ def programs(suite, build, sanitizer):
                    "tokenizer.json,sentencepiece,tekken,torch zip,torch legacy"],
         "bad": [py, tests / "bad/run.py", tool, *slow],
         "docs": [py, tests / "lint/docs_check.py", tool],
+        "install": [py, tests / "install/run.py", "--build", build],
         "peers": [py, tests / "peers/run.py", tool, "--build", build],
         "lint": [py, tests / "lint/run.py", "--build", build],
     }
