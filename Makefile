@@ -18,7 +18,11 @@ libdir        = $(exec_prefix)/lib
 includedir    = $(prefix)/include
 datarootdir   = $(prefix)/share
 datadir       = $(datarootdir)
+mandir        = $(datarootdir)/man
 pkgconfigdir  = $(libdir)/pkgconfig
+bashcompdir   = $(datadir)/bash-completion/completions
+zshcompdir    = $(datadir)/zsh/site-functions
+fishcompdir   = $(datadir)/fish/vendor_completions.d
 
 SAN    ?=
 COV    ?=
@@ -55,12 +59,19 @@ soversion := $(firstword $(subst ., ,$(version)))
 
 lib_src := $(wildcard lib/*/*.c)
 cmd_src := $(wildcard cmd/*.c)
+gen_src := $(wildcard cmd/gen/*.c)
 lib_obj := $(lib_src:%.c=$(BUILD)/%.o)
 cmd_obj := $(cmd_src:%.c=$(BUILD)/%.o)
+gen_obj := $(gen_src:%.c=$(BUILD)/%.o)
 
 ifeq ($(shell uname -m),x86_64)
 $(BUILD)/lib/num/kern_x86.o: CFLAGS += -mavx2 -mfma -mf16c
 endif
+
+# One man page for the program and one a command; each command has its page in docs/commands (the lint looks).
+pages   := embtool.1 $(patsubst docs/commands/%.md,embtool-%.1,$(wildcard docs/commands/*.md))
+scripts := bash zsh fish
+made    := $(BUILD)/embtool $(BUILD)/libemb.so $(pages:%=$(BUILD)/man/%) $(scripts:%=$(BUILD)/completion/%)
 
 say = @$(if $(filter 0,$(V)),echo '  $(1) $(2)',true)
 run = $(if $(filter 0,$(V)),@)
@@ -68,7 +79,7 @@ run = $(if $(filter 0,$(V)),@)
 .DELETE_ON_ERROR:
 
 .PHONY: all always
-all: $(BUILD)/embtool $(BUILD)/libemb.so
+all: $(made)
 	@$(BUILD)/embtool --version
 
 # The program finds its table from where it lies itself, so a tree that is moved, or staged under DESTDIR, works.
@@ -97,11 +108,34 @@ $(BUILD)/embtool: $(cmd_obj) $(BUILD)/libemb.a
 	$(call say,LD,$@)
 	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# ---------------------------------------------------------------- man pages and completion
+
+$(gen_obj): CPPFLAGS += -Icmd
+
+$(BUILD)/embtool-gen: $(gen_obj) $(filter-out $(BUILD)/cmd/main.o,$(cmd_obj)) $(BUILD)/libemb.a
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/man/embtool.1: $(BUILD)/embtool-gen
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(run)$< man >$@
+
+$(BUILD)/man/embtool-%.1: $(BUILD)/embtool-gen
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(run)$< man $* >$@
+
+$(scripts:%=$(BUILD)/completion/%): $(BUILD)/embtool-gen
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(run)$< $(@F) >$@
+
 # ---------------------------------------------------------------- what apt brings (Debian 12 and 13, Ubuntu)
 
 BUILD_PACKAGES := gcc make pkg-config libc6-dev zlib1g-dev
 TEST_PACKAGES  := $(BUILD_PACKAGES) g++ libcriterion-dev python3 python3-venv binutils git \
-                  cppcheck universal-ctags locales-all
+                  cppcheck universal-ctags locales-all mandoc groff-base zsh fish
 # Their findings differ by version, so the lint skips another one. A release that has left them behind tests without.
 PINNED_PACKAGES := clang-format-14 clang-tidy-14
 pinned_there    = $$(apt-cache pkgnames clang- | grep -xF $(PINNED_PACKAGES:%=-e %))
@@ -134,7 +168,7 @@ $(kern_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libemb.a
 # Criterion's macros are not clean under our warnings.
 $(unit_bin:=.o): WARN := -Wall -Wextra $(if $(WERROR),-Werror)
 
-tests := $(BUILD)/embtool $(BUILD)/libemb.so $(unit_bin) $(kern_bin)
+tests := $(made) $(unit_bin) $(kern_bin)
 suites := unit kern cli cases golden bad docs install peers lint
 check = $(PYTHON) tests/check.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
@@ -182,6 +216,10 @@ define contents
 link libemb.so.$(version) $(libdir)/libemb.so.$(soversion)
 link libemb.so.$(soversion) $(libdir)/libemb.so
 text PC $(pkgconfigdir)/emb.pc
+644 $(BUILD)/completion/bash $(bashcompdir)/embtool
+644 $(BUILD)/completion/zsh $(zshcompdir)/_embtool
+644 $(BUILD)/completion/fish $(fishcompdir)/embtool.fish
+$(foreach p,$(pages),644 $(BUILD)/man/$p $(mandir)/man1/$p$(newline))
 $(foreach p,$(plugins),755 $p $(libdir)/embtool/$(notdir $p)$(newline))
 endef
 
@@ -226,4 +264,4 @@ uninstall:
 clean:
 	rm -rf build build-asan build-tsan build-cov
 
--include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d))
+-include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(gen_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d))

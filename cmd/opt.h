@@ -1,5 +1,5 @@
-/* opt.h - option tables as data: one array gives the parser, the -h text, "did you mean", and later
- * man pages and completion.
+/* opt.h - option tables as data: one array gives the parser, the -h text, "did you mean",
+ * man pages and completion (gen/).
  *
  * A table is an array of struct opt, ended by {0}. Each option says where its value goes as an
  * offset into the command's options struct; nothing is global. That struct begins with `struct
@@ -86,6 +86,9 @@ enum opt_result { OPT_OK, OPT_HELP /* -h or --help is there */, OPT_BAD /* `why`
 enum opt_result opt_parse(const struct opt *table, void *opts, struct opt_items *items, int argc,
                           char **argv, struct embi_buf *why);
 void opt_free(const struct opt *table, void *opts, struct opt_items *items);
+
+/* -h, which every table has at its end without saying so. */
+extern const struct opt opt_help_flag;
 
 /* The options for -h: grouped, aligned, wrapped to `columns`. */
 void opt_help(const struct opt *table, struct embi_buf *out, size_t columns);

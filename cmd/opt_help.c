@@ -57,17 +57,18 @@ static void add_option(struct embi_buf *out, const struct opt *o, size_t columns
     embi_buf_byte(out, '\n');
 }
 
+const struct opt opt_help_flag = {
+    .name = "help", .key = 'h', .kind = OPT_FLAG, .about = "this text"};
+
 void opt_help(const struct opt *table, struct embi_buf *out, size_t columns)
 {
-    static const struct opt help = {
-        .name = "help", .key = 'h', .kind = OPT_FLAG, .about = "this text"};
     for (const struct opt *o = table; o->name; o++) {
         if (o->kind == OPT_TITLE)
             embi_buf_print(out, "\n%s\n", o->name);
         else
             add_option(out, o, columns);
     }
-    add_option(out, &help, columns);
+    add_option(out, &opt_help_flag, columns);
 }
 
 /* Optimal string alignment (Damerau 1964, without editing a piece twice), three rows of its matrix.

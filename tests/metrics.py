@@ -78,7 +78,7 @@ def main():
         print("skip metrics: universal-ctags is not installed")
         return 0
     row("", "files", "functions", "comment %")
-    layers = [*sorted(p for p in (ROOT / "lib").iterdir() if sources(p)), ROOT / "cmd"]
+    layers = [*sorted(p for p in (ROOT / "lib").iterdir() if sources(p)), ROOT / "cmd", ROOT / "cmd/gen"]
     for folder in layers:
         report(str(folder.relative_to(ROOT)), sources(folder))
     long_files, long_functions = report("lib and cmd", [p for folder in layers for p in sources(folder)])

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What `make install` brings, used as its users do: run.py --build DIR [--only NAME].
 
-Installs into empty folders, runs the staged program, builds docs/example.c against the library by pkg-config. What must
-come out is said by numpy (tests/data/english.expected.json) or by hand. A check whose tool is not installed is skipped, with the
+Installs into empty folders, runs the staged program, builds docs/example.c against the library by pkg-config, reads
+the man pages with their own tools and presses TAB in bash, zsh and fish. What must come out is said by the -h texts,
+by numpy (tests/data/english.expected.json) or by hand. A check whose tool is not installed is skipped, with the
 reason. One line a check, then `N passed, N failed, N skipped`.
 """
 import argparse
@@ -15,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import shells
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -55,6 +58,29 @@ class Tree:
     def make(self, *words, build=None):
         return run("make", "-C", ROOT, f"BUILD={build or self.build}", f"SAN={self.sanitizer}", *words, env=self.env)
 
+    def commands(self):
+        return re.findall(r"^  ([a-z]+) ", run(self.tool, "--help"), re.M)
+
+    def labels(self, command):
+        """`-k, --top-k N` of each option, as -h has them."""
+        text = run(self.tool, command, "-h", env={**self.env, "COLUMNS": "80"})
+        return re.findall(r"^(?:  |      )(-.*?)(?=  |$)", text, re.M)
+
+    def options(self, command):
+        """The names of all options."""
+        return [word.rstrip(",") for label in self.labels(command) for word in label.split()
+                if re.match(r"--?[a-z]", word, re.I)]
+
+    def choices(self, command):
+        """Option -> words, for the options that take one of several."""
+        found = {}
+        for label in self.labels(command):
+            names = [w.rstrip(",") for w in label.split() if w.startswith("-")]
+            value = label.split()[-1]
+            if "|" in value:
+                found.update({name: value.split("|") for name in names})
+        return found
+
 
 def files_in(folder):
     """Path under the folder -> `link to X` or its mode, of all that is no folder."""
@@ -86,6 +112,9 @@ def contents(tree, tmp):
         "bin/embtool": "755", "include/emb.h": "644", "lib/libemb.a": "644", "lib/pkgconfig/emb.pc": "644",
         f"lib/libemb.so.{VERSION}": "755", f"lib/{SONAME}": f"link to libemb.so.{VERSION}",
         "lib/libemb.so": f"link to {SONAME}", "share/embtool/english.bin": "644",
+        "share/bash-completion/completions/embtool": "644", "share/zsh/site-functions/_embtool": "644",
+        "share/fish/vendor_completions.d/embtool.fish": "644", "share/man/man1/embtool.1": "644",
+        **{f"share/man/man1/embtool-{c}.1": "644" for c in tree.commands()},
         **{f"lib/embtool/{p.name}": "755" for p in tree.build.glob("libemb-*.so")}}
     found = {p.removeprefix("p/"): how for p, how in files_in(tmp / "a root").items()}
     equal(found, wanted, "installed")
@@ -100,9 +129,9 @@ def contents(tree, tmp):
 
 def no_rebuild(tree, tmp):
     """Another prefix builds nothing: what was made before is installed as it is."""
-    before = {p: p.stat().st_mtime_ns for p in (tree.tool, tree.build / "libemb.so")}
+    before = {p: p.stat().st_mtime_ns for p in (tree.tool, tree.build / "libemb.so", tree.build / "man/embtool.1")}
     said = tree.make("install", f"prefix={tmp}/home/.local")
-    built = re.findall(r"^  (?:CC|LD|AR) .*", said, re.M)
+    built = re.findall(r"^  (?:CC|LD|AR|GEN) .*", said, re.M)
     equal(built, [], "built by make install")
     equal({p: p.stat().st_mtime_ns for p in before}, before, "times")
 
@@ -201,15 +230,141 @@ def example_cxx_static(tree, tmp):
     use_example(tree, tmp, "C++17", True)
 
 
+# ---------------------------------------------------------------- man pages
+
+SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS", "ENVIRONMENT", "SEE ALSO"]
+
+
+def pages(tree):
+    found = sorted((tree.build / "man").glob("*.1"))
+    equal([p.name for p in found], sorted(["embtool.1", *(f"embtool-{c}.1" for c in tree.commands())]), "pages")
+    return found
+
+
+def man_mandoc(tree, _):
+    """mandoc's lint has nothing to say about a page."""
+    equal(run(tool("mandoc"), "-T", "lint", *pages(tree)), "", "mandoc")
+
+
+def man_groff(tree, _):
+    """groff formats each page without a warning."""
+    for page in pages(tree):
+        assert "SEE ALSO" in re.sub(r"\x1b\[\d+m|.\x08", "", run(tool("groff"), "-ww", "-man", "-Tutf8", page)), page
+
+
+def man_options(tree, _):
+    """A page has all sections, and the labels of -h in their order."""
+    for command in tree.commands():
+        text = (tree.build / f"man/embtool-{command}.1").read_text()
+        equal(re.findall(r"^\.SH (.*)", text, re.M), SECTIONS, command)
+        options = text.partition(".SH OPTIONS")[2].partition(".SH EXAMPLES")[0]
+        labels = re.findall(r"^\.TP\n(.*)", options, re.M)
+        equal([re.sub(r"\\f.", "", label).replace("\\-", "-") for label in labels], tree.labels(command), command)
+
+
+def man_environment(tree, _):
+    """embtool(1) names each variable that the program reads, and no other."""
+    read = set(re.findall(r'variable\("(\w+)"\)', (ROOT / "cmd/main.c").read_text()))
+    text = (tree.build / "man/embtool.1").read_text().partition(".SH ENVIRONMENT")[2]
+    equal(sorted(re.findall(r"^\.B (\w+)", text, re.M)), sorted(read), "variables")
+
+
+# ---------------------------------------------------------------- completion
+
+# What is typed, TAB being \t, and the words that the command then gets. The folder holds words.bin, `my list.txt` and
+# the folder model.
+TYPED = {
+    "res\t": "resize",
+    "help si\t": "help similar",
+    "similar --metr\tco\t": "similar --metric cosine",
+    "similar --metric eu\t": "similar --metric euclidean",
+    "similar -O js\t": "similar -O json",
+    "lookup --dtype bf\t": "lookup --dtype bf16",
+    "similar lookup --far\t": "similar lookup --farthest",
+    "lookup -t wo\t": "lookup -t words.bin",
+    "similar --tokens-file my\t": "similar --tokens-file my list.txt",
+    "similar --tokens-file=wo\t": "similar --tokens-file words.bin",
+    "stats wo\t": "stats words.bin",
+    "resize wo\t": "resize words.bin",
+    "init --like m\t": "init --like model",
+    "init --like w\t": "init --like w",
+    "lookup wo\t": "lookup wo",
+    "similar --id wo\t": "similar --id wo",
+    "stats -- --js\t": "stats -- --js",
+}
+
+
+def folder(tmp):
+    for name in ("words.bin", "my list.txt"):
+        (tmp / name).touch()
+    (tmp / "model").mkdir()
+    return tmp
+
+
+def unique(tree):
+    """`COMMAND --optio` for each option that these letters leave no doubt about -> the whole."""
+    for command in tree.commands():
+        names = tree.options(command)
+        for name in names:
+            if len(name) > 3 and sum(other.startswith(name[:-1]) for other in names) == 1:
+                yield f"{command} {name[:-1]}\t", f"{command} {name}"
+
+
+def press_tab(tree, tmp, session):
+    """Each line as it is typed into a shell; `--name=value` and `--name value` are the same,
+    and so are a folder with a slash and without."""
+    lines = {**TYPED, **dict(unique(tree))}
+    with session:
+        for typed, wanted in lines.items():
+            found = session.type_line(f"embtool {typed}").replace("=", " ").strip(" /")
+            equal(found, wanted, f"after {typed!r}")
+
+
+def bash_tab(tree, tmp):
+    """TAB in an interactive bash."""
+    press_tab(tree, tmp, shells.Bash(tool("bash"), tree.build / "completion/bash", folder(tmp)))
+
+
+def zsh_tab(tree, tmp):
+    """TAB in an interactive zsh."""
+    press_tab(tree, tmp, shells.Zsh(tool("zsh"), tree.build / "completion/zsh", folder(tmp)))
+
+
+def bash_replies(tree, tmp):
+    """The function that bash calls proposes all options, and all words that an option may take."""
+    ask = lambda *words: shells.bash_replies(tool("bash"), tree.build / "completion/bash", ["embtool", *words])
+    for command in tree.commands():
+        equal(ask(command, "-"), tree.options(command), command)
+        for name, words in tree.choices(command).items():
+            equal(ask(command, name, ""), words, f"{command} {name}")
+            equal(ask(command, name, "=", words[-1][:-1]),
+                  [w for w in words if w.startswith(words[-1][:-1])], f"{command} {name}=")
+
+
+def fish_replies(tree, tmp):
+    """fish proposes all options, all words that an option may take, and files where one is meant."""
+    ask = shells.Fish(tool("fish"), tree.build / "completion/fish", folder(tmp)).replies
+    equal(ask("embtool similar --ba"), ["--backend"], "similar --ba")
+    for command in tree.commands():
+        names = {n for n in tree.options(command) if n.startswith("--")}
+        equal(set(ask(f"embtool {command} --")), names, command)
+        for name, words in tree.choices(command).items():
+            equal(sorted(ask(f"embtool {command} {name} ")), sorted(words), f"{command} {name}")
+    for line, wanted in {"stats w": ["words.bin"], "lookup w": [], "lookup -i w": ["words.bin"], "init --like m": ["model/"],
+                         "init --like w": [], "help st": ["stats"], "sim": ["similar"], "similar stats --colu": []}.items():
+        equal(ask(f"embtool {line}"), wanted, line)
+
+
 CHECKS = [contents, no_rebuild, moved, layout, pkg_config, example_c_shared, example_c_static, example_cxx_shared,
-          example_cxx_static]
+          example_cxx_static, man_mandoc, man_groff, man_options, man_environment, bash_replies, bash_tab, zsh_tab,
+          fish_replies]
 
 
 def call(check, tree):
     with tempfile.TemporaryDirectory(prefix="embtool-install-") as tmp:
         try:
             check(tree, Path(tmp).resolve())
-        except subprocess.TimeoutExpired as e:
+        except (subprocess.TimeoutExpired, shells.Silent) as e:
             raise AssertionError(str(e)) from e
 
 
