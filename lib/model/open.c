@@ -172,10 +172,8 @@ static emb_status open_target(const emb_ctx *ctx, const struct target *target,
         dir ? open_dir(ctx, target, opts, table, err) : open_file(ctx, target, opts, table, err);
     if (!status && EMBI_HAS(opts, vocab) && opts->vocab) {
         status = embi_give_vocab(*table, opts->vocab, err);
-        if (status) {
+        if (status)
             emb_table_close(*table);
-            *table = NULL;
-        }
     }
     return status;
 }
@@ -202,6 +200,8 @@ emb_status emb_table_open(emb_ctx *ctx, const char *url, const emb_open_opts *op
         status = find_in_cache(ctx, &target, err);
     if (!status)
         status = open_target(ctx, &target, opts, table, err);
+    if (status)
+        *table = NULL; /* also where it was open for a while */
     if (target.path != target.memory)
         free(target.path);
     free(target.memory);

@@ -5,6 +5,7 @@ from case import Case
 from craft import safetensors
 
 TABLE = safetensors({"wte.weight": ("F32", [2, 1], b"\0" * 8)})
+MAPPED = safetensors({"embeddings": ("F32", [2, 1], b"\0" * 8), "mapping": ("I64", [2], bytes([1] + [0] * 7 + [9] + [0] * 7))})
 MANY = 60000
 
 
@@ -25,6 +26,10 @@ CASES = [
          "r=h/hub/models--a--b/refs; mkdir -p $r; mkfifo $r/main; HF_HOME=h timeout 5 embtool lookup 0 -t hf://a/b; "
          "code=$?; rm -r h; exit $code", 4,
          "embtool: lookup: hf://a/b: not in the hub's cache at h/hub; this build has no network\n", shell=True),
+    *[Case(f"model: tokens have rows that are not there: {command.split()[0]}", command, 3,
+           "m.safetensors: mapping: token 1 has row 9, the table has 2 rows", {"m.safetensors": MAPPED})
+      for command in ("stats m.safetensors", "lookup 0 -t m.safetensors", "similar #0 -t m.safetensors",
+                      "resize m.safetensors --rows 4 -o o.safetensors")],
     Case("model: an index of very many files",
          "mkdir m; cp model.safetensors.index.json m; embtool lookup 0 -t m; code=$?; rm -r m; exit $code", 4,
          "embtool: lookup: m: f0.safetensors: No such file or directory\n",
