@@ -165,11 +165,23 @@ $(kern_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libemb.a
 	$(call say,LD,$@)
 	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# Between the library and the C library: calls that fail when they are told to (tests/faults/shim.h).
+wrapped := malloc calloc realloc aligned_alloc strdup strndup realpath free mmap munmap \
+           pthread_create open openat close fcntl getdents64 read pread write pwrite fsync fallocate \
+           mkdirat linkat renameat renameat2
+fault_bin := $(BUILD)/tests/faults/alloc_main $(BUILD)/tests/faults/embtool
+fault_obj := $(BUILD)/tests/faults/shim.o $(BUILD)/tests/faults/alloc_main.o
+$(BUILD)/tests/faults/alloc_main: $(fault_obj) $(BUILD)/libemb.a
+$(BUILD)/tests/faults/embtool: $(BUILD)/tests/faults/shim.o $(cmd_obj) $(BUILD)/libemb.a
+$(fault_bin):
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $(wrapped:%=-Wl,--wrap=%) $^ $(LDLIBS) -o $@
+
 # Criterion's macros are not clean under our warnings.
 $(unit_bin:=.o): WARN := -Wall -Wextra $(if $(WERROR),-Werror)
 
-tests := $(made) $(unit_bin) $(kern_bin)
-suites := unit kern cli cases golden bad docs install peers lint
+tests := $(made) $(unit_bin) $(kern_bin) $(fault_bin)
+suites := unit kern cli cases golden bad faults docs install peers lint
 check = $(PYTHON) tests/check.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
 .PHONY: check $(suites:%=check-%) lint tests
@@ -264,4 +276,5 @@ uninstall:
 clean:
 	rm -rf build build-asan build-tsan build-cov
 
--include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(gen_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d))
+-include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(gen_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d) \
+           $(fault_obj:.o=.d))

@@ -174,6 +174,16 @@ enum { EMB_LOG_WARNING = 1, EMB_LOG_NOTE = 2, EMB_LOG_DEBUG = 3 };
 /* One line, without a newline. `path` is the table or file it speaks of, or NULL. */
 typedef void emb_log_fn(void *arg, int level, const char *path, const char *line);
 
+/* Something that is being written has the temporary name `path` now (there), or has it no longer.
+ * A program that may be ended by a signal keeps `path`, which stays as it is until it is gone, and
+ * calls emb_temp_remove with it in the handler. Called in the thread that writes, with its signals
+ * blocked. Most files have no name at all until they are complete; a directory that is being
+ * written always has one. */
+typedef void emb_temp_fn(void *arg, const char *path, bool there);
+
+/* Removes the file or directory that has that temporary name. May be called in a signal handler. */
+EMB_API void emb_temp_remove(const char *path);
+
 typedef struct emb_ctx_opts {
     size_t size;
     int threads;             /* 0: one for each CPU that this process may use */
@@ -182,6 +192,8 @@ typedef struct emb_ctx_opts {
     void *log_arg;
     const char *hub_cache; /* where the Hugging Face hub's clients keep what they downloaded, for
                               hf:// names; NULL: there is no such place */
+    emb_temp_fn *temp;     /* NULL: nobody needs to know */
+    void *temp_arg;
 } emb_ctx_opts;
 
 /* EMB_BAD_ARG: threads outside 0..4096. Threads are started when there is work for them. Free with

@@ -29,6 +29,8 @@ def programs(suite, build, sanitizer):
         found = sorted(p for p in (build / "tests" / suite).glob("*") if p.is_file() and not p.suffix)
         return [[str(p)] + (["--ascii"] if suite == "unit" else []) for p in found]
     have = "lookup,similar,stats,init,resize"
+    if suite == "faults":
+        return [[str(build / "tests/faults/alloc_main"), str(tests / "data")]]
     one = {
         "cli": [py, tests / "cli/run.py", tool, *jobs, *slow],
         "cases": [py, tests / "cases/run.py", tool, "--capability", "main", "--have", have,

@@ -23,6 +23,9 @@ enum {
     EMBI_IO_CAN_PATCH = 2 /* patch works: the target is a regular file that has not got its name */
 };
 
+/* What a commit says that failed when the new content had its name already. */
+#define EMBI_IO_IS_THERE "it is there, whole, but its name may not be on the disk yet"
+
 struct embi_io;
 
 struct embi_scheme {

@@ -7,10 +7,11 @@
  */
 #include "io/newdir.h"
 
+#include "io/dir.h"
 #include "util/buf.h"
 #include "util/err.h"
+#include "util/signals.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,75 +20,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TRIES_MAX = 100, NAME_IN_TEMP_BYTES = 200, DEPTH_MAX = 64 };
+enum { TRIES_MAX = 100, NAME_IN_TEMP_BYTES = 200 };
 
 struct embi_newdir {
     const struct embi_env *env;
     int parent;              /* descriptor of the directory that holds the target, or -1      */
     char *target;            /* path of the target, without links or slashes at its end       */
     const char *name;        /* its last part, inside target                                  */
-    char *path;              /* of the temporary directory                                    */
+    char *path;              /* of the temporary directory; the parent's is its beginning     */
+    size_t parent_bytes;     /* of that beginning, up to and with the slash                   */
     char temp[NAME_MAX + 1]; /* its name in parent; "" where there is none                    */
     bool exists;             /* the target is there, and a directory                          */
     bool force, sync;
 };
-
-/* ------------------------------------------------------------------------------------------------
- * Walking and removing
- */
 
 static bool is_dots(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-static DIR *open_dir_at(int parent, const char *name)
+emb_status embi_dir_look(const char *path, unsigned *seen, emb_err *err)
 {
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (fd >= 0 && !dir)
-        close(fd);
-    return dir;
-}
-
-static int remove_tree(int parent, const char *name, int depth);
-
-static int remove_entry(int parent, const char *name, int depth)
-{
-    if (unlinkat(parent, name, 0) == 0)
-        return 0;
-    return errno == EISDIR || errno == EPERM ? remove_tree(parent, name, depth) : errno;
-}
-
-/* Removes a directory and all that is in it; 0 or errno. */
-static int remove_tree(int parent, const char *name, int depth)
-{
-    int sys = 0;
-    DIR *dir = depth < DEPTH_MAX ? open_dir_at(parent, name) : NULL;
-    if (!dir)
-        return depth < DEPTH_MAX ? errno : ELOOP;
-    for (struct dirent *e; !sys && (e = readdir(dir)) != NULL;)
-        if (!is_dots(e->d_name))
-            sys = remove_entry(dirfd(dir), e->d_name, depth + 1);
-    closedir(dir);
-    return sys ? sys : unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : errno;
-}
-
-unsigned embi_dir_look(const char *path)
-{
-    unsigned seen = 0;
+    struct embi_dir dir;
     struct stat st;
-    DIR *dir = opendir(path);
-    if (!dir)
-        return 0;
-    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
-        if (is_dots(e->d_name))
-            continue;
-        bool known = fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-        seen |= known && S_ISDIR(st.st_mode) ? EMBI_DIR_FOLDERS : EMBI_DIR_FILES;
+    *seen = 0;
+    embi_dir_open(&dir, AT_FDCWD, path, true);
+    for (const char *name; (name = embi_dir_next(&dir)) != NULL;) {
+        bool known = fstatat(dir.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        *seen |= known && S_ISDIR(st.st_mode) ? EMBI_DIR_FOLDERS : EMBI_DIR_FILES;
     }
-    closedir(dir);
-    return seen | EMBI_DIR_READ;
+    int sys = embi_dir_close(&dir);
+    return sys && sys != ENOENT && sys != ENOTDIR ? embi_fail_errno(err, sys, NULL) : EMB_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -127,17 +90,30 @@ static emb_status settle_target(struct embi_newdir *d, const char *path, emb_err
     return EMB_OK;
 }
 
-/* The directory that holds the target, opened; its path has length *n in d->target. */
-static emb_status open_parent(struct embi_newdir *d, size_t *n, emb_err *err)
+/* Opens the directory that holds the target, and makes room for the path of the temporary one. */
+static emb_status open_parent(struct embi_newdir *d, emb_err *err)
 {
-    *n = (size_t)(d->name - d->target);
-    char *parent = *n ? strndup(d->target, *n) : strdup(".");
-    if (!parent)
-        return embi_fail_memory(err, *n + 2, "a path");
-    d->parent = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int sys = errno;
-    free(parent);
-    return d->parent < 0 ? embi_fail_errno(err, sys, NULL) : EMB_OK;
+    size_t n = d->parent_bytes = (size_t)(d->name - d->target);
+    d->path = malloc(n + NAME_MAX + 2);
+    if (!d->path)
+        return embi_fail_memory(err, n + NAME_MAX + 2, "a path");
+    memcpy(d->path, n ? d->target : ".", n ? n : 1);
+    d->path[n ? n : 1] = '\0';
+    d->parent = open(d->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return d->parent < 0 ? embi_fail_errno(err, errno, NULL) : EMB_OK;
+}
+
+/* temp has the name now. Here and in forget_temp signals are blocked, since the name appeared. */
+static void remember_temp(struct embi_newdir *d)
+{
+    memcpy(d->path + d->parent_bytes, d->temp, strlen(d->temp) + 1);
+    embi_temp(d->env, d->path, true);
+}
+
+static void forget_temp(struct embi_newdir *d)
+{
+    d->temp[0] = '\0';
+    embi_temp(d->env, d->path, false);
 }
 
 /* Calls make for temporary names until one is free; 0 or errno. */
@@ -160,27 +136,26 @@ static int make_dir(struct embi_newdir *d, const char *name)
     return mkdirat(d->parent, name, 0777) == 0 ? 0 : errno;
 }
 
-static emb_status make_temp(struct embi_newdir *d, size_t parent_bytes, emb_err *err)
+static emb_status make_temp(struct embi_newdir *d, emb_err *err)
 {
     struct stat st;
+    sigset_t before;
+    embi_signals_block(&before);
     int sys = with_temp(d, d->temp, make_dir);
+    if (!sys)
+        remember_temp(d);
+    embi_signals_restore(&before);
     if (sys)
         return embi_fail_errno(err, sys, NULL);
     if (d->exists && stat(d->target, &st) == 0)
         fchmodat(d->parent, d->temp, (st.st_mode & 07777) | S_IRWXU, 0);
-    size_t n = strlen(d->temp);
-    d->path = malloc(parent_bytes + n + 1);
-    if (!d->path)
-        return embi_fail_memory(err, parent_bytes + n + 1, "a path");
-    memcpy(d->path, d->target, parent_bytes);
-    memcpy(d->path + parent_bytes, d->temp, n + 1);
     return EMB_OK;
 }
 
 emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsigned mode,
                             struct embi_newdir **dir, emb_err *err)
 {
-    size_t parent_bytes = 0;
+    unsigned seen = 0;
     struct embi_newdir *d = calloc(1, sizeof *d);
     if (!d)
         return embi_fail_memory(err, sizeof *d, "a directory");
@@ -188,14 +163,16 @@ emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsign
     d->parent = -1;
     d->force = mode & EMBI_IO_FORCE;
     emb_status status = settle_target(d, path, err);
-    bool full = d->exists && embi_dir_look(d->target) != EMBI_DIR_READ;
+    if (!status && d->exists)
+        status = embi_dir_look(d->target, &seen, err);
+    bool full = seen != 0;
     d->sync = !(mode & EMBI_IO_NO_SYNC) && (full || mode & EMBI_IO_SYNC);
     if (!status && full && !d->force)
         status = fail_exists(err);
     if (!status)
-        status = open_parent(d, &parent_bytes, err);
+        status = open_parent(d, err);
     if (!status)
-        status = make_temp(d, parent_bytes, err);
+        status = make_temp(d, err);
     if (status)
         embi_newdir_close(d);
     else
@@ -250,16 +227,15 @@ emb_status embi_newdir_add(struct embi_newdir *d, const char *name, const void *
 /* The name goes to the new directory, if it stands for nothing or for an empty directory. */
 static int appear(struct embi_newdir *d)
 {
-    if (!d->exists && renameat2(d->parent, d->temp, d->parent, d->name, RENAME_NOREPLACE) == 0) {
-        d->temp[0] = '\0';
-        return 0;
-    }
-    if (!d->exists && errno != EINVAL && errno != ENOSYS)
-        return errno;
+    int rc = -1;
+    if (!d->exists)
+        rc = renameat2(d->parent, d->temp, d->parent, d->name, RENAME_NOREPLACE);
     /* rename itself replaces no directory that holds something */
-    if (renameat(d->parent, d->temp, d->parent, d->name) != 0)
+    if (rc != 0 && (d->exists || errno == EINVAL || errno == ENOSYS))
+        rc = renameat(d->parent, d->temp, d->parent, d->name);
+    if (rc != 0)
         return errno;
-    d->temp[0] = '\0';
+    forget_temp(d);
     return 0;
 }
 
@@ -284,7 +260,9 @@ static int replace_in_two_steps(struct embi_newdir *d)
             embi_log(d->env, EMB_LOG_WARNING, d->target, "what was there is now %s beside it", old);
         return sys;
     }
+    forget_temp(d);
     memcpy(d->temp, old, sizeof old);
+    remember_temp(d);
     return 0;
 }
 
@@ -300,6 +278,29 @@ static int replace(struct embi_newdir *d)
     return errno == EINVAL || errno == ENOSYS ? replace_in_two_steps(d) : errno;
 }
 
+/* No signal ends the program between two steps. */
+static int take_name(struct embi_newdir *d)
+{
+    sigset_t before;
+    embi_signals_block(&before);
+    int sys = d->exists && d->force ? replace(d) : appear(d);
+    embi_signals_restore(&before);
+    return sys;
+}
+
+/* Removes what has the temporary name; 0 or errno. */
+static int remove_temp(struct embi_newdir *d)
+{
+    sigset_t before;
+    if (!d->temp[0])
+        return 0;
+    int sys = embi_dir_remove(d->parent, d->temp);
+    embi_signals_block(&before);
+    forget_temp(d);
+    embi_signals_restore(&before);
+    return sys;
+}
+
 /* A directory that may be written but not read cannot be opened for fsync. */
 static int sync_dir(int parent, const char *name)
 {
@@ -313,24 +314,24 @@ static int sync_dir(int parent, const char *name)
 
 static void remove_replaced(struct embi_newdir *d)
 {
-    int sys = d->temp[0] ? remove_tree(d->parent, d->temp, 0) : 0;
-    if (sys)
+    char name[NAME_MAX + 1];
+    memcpy(name, d->temp, sizeof name);
+    if (remove_temp(d))
         embi_log(d->env, EMB_LOG_WARNING, d->target,
-                 "what it replaced could not be removed: it is %s beside it", d->temp);
-    d->temp[0] = '\0';
+                 "what it replaced could not be removed: it is %s beside it", name);
 }
 
 emb_status embi_newdir_commit(struct embi_newdir *d, emb_err *err)
 {
     int sys = d->sync ? sync_dir(d->parent, d->temp) : 0;
     if (!sys)
-        sys = d->exists && d->force ? replace(d) : appear(d);
+        sys = take_name(d);
     if (sys == EEXIST || sys == ENOTEMPTY || sys == ENOTDIR)
         return fail_exists(err);
-    if (!sys && d->sync)
-        sys = sync_dir(d->parent, ".");
     if (sys)
         return embi_fail_errno(err, sys, NULL);
+    if (d->sync && (sys = sync_dir(d->parent, ".")) != 0)
+        return embi_fail_errno(err, sys, EMBI_IO_IS_THERE);
     remove_replaced(d);
     return EMB_OK;
 }
@@ -339,8 +340,7 @@ void embi_newdir_close(struct embi_newdir *d)
 {
     if (!d)
         return;
-    if (d->temp[0])
-        remove_tree(d->parent, d->temp, 0);
+    remove_temp(d);
     if (d->parent >= 0)
         close(d->parent);
     free(d->path);

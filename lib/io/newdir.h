@@ -36,8 +36,8 @@ emb_status embi_newdir_commit(struct embi_newdir *dir, emb_err *err);
 /* Without a commit before it, nothing of the directory is left. NULL is allowed. */
 void embi_newdir_close(struct embi_newdir *dir);
 
-/* What the directory `path` holds: the bits of what was seen; 0 where it cannot be read. */
-enum { EMBI_DIR_READ = 1, EMBI_DIR_FILES = 2, EMBI_DIR_FOLDERS = 4 };
-unsigned embi_dir_look(const char *path);
+/* What the directory `path` holds, as bits: nothing where there is no such directory. */
+enum { EMBI_DIR_FILES = 1, EMBI_DIR_FOLDERS = 2 };
+emb_status embi_dir_look(const char *path, unsigned *seen, emb_err *err);
 
 #endif

@@ -12,6 +12,7 @@
 #include "io/fd.h"
 #include "io/out.h"
 #include "util/err.h"
+#include "util/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +30,8 @@ struct newfile {
     int dir;                 /* O_PATH descriptor of the target's directory, or -1       */
     char *name;              /* of the target in it, owned                               */
     char temp[NAME_MAX + 1]; /* a name in dir that the file has for now; "" where none   */
+    char *folder;            /* path of dir, owned                                       */
+    char *temp_path;         /* of temp, where embi_temp was told of it; owned, or NULL  */
     bool force, sync;
 };
 
@@ -72,20 +75,13 @@ static emb_status set_target(struct newfile *file, const char *path, emb_err *er
 {
     const char *slash = strrchr(path, '/');
     file->name = strdup(slash ? slash + 1 : path);
-    char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    if (!file->name || !dir) {
-        free(dir);
-        embi_fail_memory(err, strlen(path) + 1, "a path");
-        return EMB_NO_MEMORY;
-    }
-    emb_status status = EMB_OK;
-    file->dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    file->folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    if (!file->name || !file->folder)
+        return embi_fail_memory(err, strlen(path) + 1, "a path");
+    file->dir = open(file->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (file->dir < 0)
-        status = embi_fail_errno(err, errno, NULL);
-    else if (file->name[0] == '\0')
-        status = embi_fail_errno(err, ENOENT, NULL);
-    free(dir);
-    return status;
+        return embi_fail_errno(err, errno, NULL);
+    return file->name[0] ? EMB_OK : embi_fail_errno(err, ENOENT, NULL);
 }
 
 /* The name under which linkat finds the open file: there is no link by descriptor without
@@ -117,8 +113,7 @@ static bool next_temp(struct newfile *file, int i)
     return i < TRIES_MAX;
 }
 
-/* A file with a temporary name; -1 and errno. */
-static int create_named(struct newfile *file, mode_t mode)
+static int open_named(struct newfile *file, mode_t mode)
 {
     int fd = -1;
     errno = EEXIST;
@@ -127,6 +122,36 @@ static int create_named(struct newfile *file, mode_t mode)
     if (fd < 0)
         file->temp[0] = '\0';
     return fd;
+}
+
+/* A file with a temporary name, which the program is told of; -1 and errno. */
+static int create_named(struct newfile *file, mode_t mode)
+{
+    sigset_t before;
+    size_t n = strlen(file->folder) + sizeof file->temp + 1;
+    file->temp_path = malloc(n);
+    if (!file->temp_path)
+        return -1;
+    embi_signals_block(&before);
+    int fd = open_named(file, mode);
+    if (fd >= 0) {
+        snprintf(file->temp_path, n, "%s/%s", file->folder, file->temp);
+        embi_temp(file->out.io.env, file->temp_path, true);
+    }
+    embi_signals_restore(&before);
+    return fd;
+}
+
+/* The temporary name is gone. */
+static void forget_temp(struct newfile *file)
+{
+    sigset_t before;
+    file->temp[0] = '\0';
+    if (!file->temp_path)
+        return;
+    embi_signals_block(&before);
+    embi_temp(file->out.io.env, file->temp_path, false);
+    embi_signals_restore(&before);
 }
 
 /* Creates the file. One that replaces another gets its mode at once, so that nobody who may not
@@ -178,8 +203,22 @@ static int replace(struct newfile *file)
     }
     if (renameat(file->dir, file->temp, file->dir, file->name) != 0)
         return errno;
-    file->temp[0] = '\0';
+    forget_temp(file);
     return 0;
+}
+
+/* A file that was without a name has a temporary one only while no signal can end the program. */
+static int replace_at_once(struct newfile *file)
+{
+    sigset_t before;
+    embi_signals_block(&before);
+    int sys = replace(file);
+    if (sys && !file->temp_path && file->temp[0]) {
+        unlinkat(file->dir, file->temp, 0);
+        file->temp[0] = '\0';
+    }
+    embi_signals_restore(&before);
+    return sys;
 }
 
 /* The name goes to the new file, EEXIST if it stands for something. */
@@ -192,7 +231,7 @@ static int appear(struct newfile *file)
         return rc == 0 ? 0 : errno;
     }
     if (renameat2(file->dir, file->temp, file->dir, file->name, RENAME_NOREPLACE) == 0) {
-        file->temp[0] = '\0';
+        forget_temp(file);
         return 0;
     }
     if (errno != EINVAL && errno != ENOSYS)
@@ -251,25 +290,30 @@ static emb_status newfile_commit(struct embi_io *io, emb_err *err)
         return status;
     int sys = settle(file);
     if (sys == 0) {
-        sys = file->force ? replace(file) : appear(file);
+        sys = file->force ? replace_at_once(file) : appear(file);
         if (sys == EEXIST && !file->force)
             return fail_exists(err);
     }
     if (sys == 0)
         io->caps &= ~(unsigned)EMBI_IO_CAN_PATCH;
-    if (sys == 0 && file->sync)
-        sys = sync_directory(file);
-    return embi_out_check(&file->out, sys, err);
+    if (sys != 0 || !file->sync)
+        return embi_out_check(&file->out, sys, err);
+    sys = sync_directory(file);
+    return sys == 0 ? EMB_OK : embi_fail_errno(err, sys, EMBI_IO_IS_THERE);
 }
 
 static void newfile_close(struct embi_io *io)
 {
     struct newfile *file = (struct newfile *)io;
     embi_out_end(&file->out);
-    if (file->temp[0] != '\0')
+    if (file->temp[0] != '\0') {
         unlinkat(file->dir, file->temp, 0);
+        forget_temp(file);
+    }
     if (file->dir >= 0)
         close(file->dir);
+    free(file->temp_path);
+    free(file->folder);
     free(file->name);
     free(file);
 }
@@ -285,8 +329,7 @@ static const struct embi_scheme scheme_newfile = {
 };
 
 /* Decides what is to happen to what is there, and creates the file. */
-static emb_status begin(struct newfile *file, const struct embi_env *env, unsigned mode,
-                        emb_err *err)
+static emb_status begin(struct newfile *file, unsigned mode, emb_err *err)
 {
     struct stat st;
     bool exists = fstatat(file->dir, file->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -299,7 +342,7 @@ static emb_status begin(struct newfile *file, const struct embi_env *env, unsign
     int fd = create(file, exists ? &st : NULL);
     if (fd < 0)
         return embi_fail_errno(err, errno, NULL);
-    emb_status status = embi_out_init(&file->out, &scheme_newfile, env, fd, err);
+    emb_status status = embi_out_init(&file->out, &scheme_newfile, file->out.io.env, fd, err);
     file->out.io.caps = EMBI_IO_CAN_PATCH;
     return status;
 }
@@ -313,11 +356,12 @@ emb_status embi_newfile_open(const struct embi_env *env, const char *path, unsig
     if (!file)
         return embi_fail_memory(err, sizeof *file, "an open file");
     file->dir = file->out.fd = -1;
+    file->out.io.env = env;
     emb_status status = follow_links(path, &end, err);
     if (end)
         status = set_target(file, end, err);
     if (end && status == EMB_OK)
-        status = begin(file, env, mode, err);
+        status = begin(file, mode, err);
     free(end);
     if (status == EMB_OK)
         *io = &file->out.io;

@@ -73,8 +73,9 @@ emb_status emb_table_model(const emb_table *table, emb_model_info *info, emb_err
     if (status)
         return status;
     info->table_params = params_of(t);
-    if (m->part || describe(m, info, err) == EMB_OK)
-        return EMB_OK;
+    status = m->part ? EMB_OK : describe(m, info, err);
+    if (!status || status == EMB_NO_MEMORY)
+        return status;
     embi_log(m->env, EMB_LOG_WARNING, m->dir, "nothing is said of the whole model: %s", err->msg);
     info->tied = -1;
     info->params = 0;

@@ -51,14 +51,19 @@ static bool has_token_rows(const struct embi_model *m, const emb_table *table)
     return !m->config.vocab_size || table->layout.rows == m->config.vocab_size;
 }
 
-void embi_model_give_tokens(struct embi_model *m, emb_table *table)
+emb_status embi_model_give_tokens(struct embi_model *m, emb_table *table, emb_err *err)
 {
     static const struct embi_vocab_source source = {.load = load_model, .text = text_of_model};
     struct embi_vocab_source own = source;
-    if (!m->dir || !embi_tokenizer_in_dir(m->dir) || !has_token_rows(m, table))
-        return;
+    bool found = false;
+    emb_status status = EMB_OK;
+    if (m->dir && has_token_rows(m, table))
+        status = embi_tokenizer_in_dir(m->dir, &found, err);
+    if (status || !found)
+        return status;
     own.state = m; /* which the table owns already */
     embi_table_use_source(table, &own);
+    return EMB_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ emb_status embi_model_table(const emb_ctx *ctx, struct embi_model *m, uint64_t l
 
 /* Tokens of the model's own tokenizer for its table, loaded when first needed; nothing where there
  * is no tokenizer. */
-void embi_model_give_tokens(struct embi_model *m, emb_table *table);
+emb_status embi_model_give_tokens(struct embi_model *m, emb_table *table, emb_err *err);
 
 /* Tokens from a file of any kind, or from a directory with a tokenizer: --vocab. */
 emb_status embi_give_vocab(emb_table *table, const char *path, emb_err *err);

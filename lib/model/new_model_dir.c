@@ -1,13 +1,14 @@
 /* new_model_dir.c - the directory of a new model: config.json, the tokenizer's files, and a writer
  * for model.safetensors. The directory takes its name when the writer is committed.
  */
+#include "io/dir.h"
 #include "io/newdir.h"
 #include "model/new_model.h"
 #include "model/sidecar.h"
 #include "table/writer.h"
 #include "util/err.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 /* The files of a tokenizer, by the names that loaders know. */
@@ -45,14 +46,14 @@ static emb_status copy_file(const struct emb_new_model *m, const char *name,
 /* Files of ranks have the name of their vocabulary. */
 static emb_status copy_ranks(const struct emb_new_model *m, struct embi_newdir *dir, emb_err *err)
 {
+    struct embi_dir from;
     emb_status status = EMB_OK;
-    DIR *from = opendir(m->tokenizer);
-    for (struct dirent *e; from && !status && (e = readdir(from)) != NULL;)
-        if (embi_ends_in(e->d_name + 1, ".tiktoken")) /* with a name before it */
-            status = copy_file(m, e->d_name, dir, err);
-    if (from)
-        closedir(from);
-    return status;
+    embi_dir_open(&from, AT_FDCWD, m->tokenizer, true);
+    for (const char *name; !status && (name = embi_dir_next(&from)) != NULL;)
+        if (embi_ends_in(name + 1, ".tiktoken")) /* with a name before it */
+            status = copy_file(m, name, dir, err);
+    int sys = embi_dir_close(&from);
+    return status || !sys ? status : embi_fail_errno(err, sys, "the tokenizer's directory");
 }
 
 static emb_status fill(const struct emb_new_model *m, struct embi_newdir *dir, emb_err *err)
@@ -67,10 +68,10 @@ static emb_status fill(const struct emb_new_model *m, struct embi_newdir *dir, e
  * of anything else. */
 static emb_status check_replaced(const char *path, emb_err *err)
 {
-    unsigned seen = embi_dir_look(path);
-    if (!(seen & ~(unsigned)EMBI_DIR_READ) ||
-        (embi_sidecar_exists(path, "config.json") && !(seen & EMBI_DIR_FOLDERS)))
-        return EMB_OK;
+    unsigned seen;
+    emb_status status = embi_dir_look(path, &seen, err);
+    if (status || !seen || (embi_sidecar_exists(path, "config.json") && !(seen & EMBI_DIR_FOLDERS)))
+        return status;
     return embi_fail(err, EMB_EXISTS, -1, "exists, and %s: --force does not replace that",
                      seen & EMBI_DIR_FOLDERS ? "there are folders in it"
                                              : "is no model's directory");

@@ -108,10 +108,10 @@ static emb_status open_model(const emb_ctx *ctx, struct embi_model *m, const cha
         return status;
     if (!name)
         status = embi_model_map_rows(m, *table, err);
+    if (!status)
+        status = embi_model_give_tokens(m, *table, err);
     if (status)
         emb_table_close(*table);
-    else
-        embi_model_give_tokens(m, *table);
     return status;
 }
 

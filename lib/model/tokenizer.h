@@ -75,7 +75,7 @@ emb_status embi_tokenizer_open_dir(const struct embi_env *env, const char *dir,
                                    struct embi_tokenizer *t, bool *found, emb_err *err);
 
 /* Is there a file that embi_tokenizer_open_dir would open? */
-bool embi_tokenizer_in_dir(const char *dir);
+emb_status embi_tokenizer_in_dir(const char *dir, bool *found, emb_err *err);
 
 void embi_tokenizer_free(struct embi_tokenizer *t);
 

@@ -2,15 +2,17 @@
  * tokenizer_config.json and added_tokens.json add to it (docs/formats/tokenizers.md, "which file
  * wins").
  */
+#include "io/dir.h"
 #include "model/sidecar.h"
 #include "model/tokenizer_added.h"
 #include "model/tokenizer_fairseq.h"
 
 #include "util/err.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 
 /* The tokenizer files, the surest first. */
 static const char *const names[] = {
@@ -59,35 +61,32 @@ static emb_status open_base(struct directory *d, const char *name, bool *found, 
     return status ? embi_fail_in(err, "%s", name) : EMB_OK;
 }
 
-/* The first name, in the order of bytes, that ends with .tiktoken; malloc'd, or NULL. */
-static char *find_tiktoken(const char *path)
+/* first = the name that ends with .tiktoken and comes first in the order of bytes; "": there is
+ * none. In a directory that may not be listed nothing is looked for. */
+static emb_status find_ranks(const char *path, char first[NAME_MAX + 1], emb_err *err)
 {
-    static const char ending[] = ".tiktoken";
-    char *first = NULL;
-    DIR *dir = opendir(path);
-    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
-        size_t n = strlen(e->d_name), m = sizeof ending - 1;
-        if (n < m || strcmp(e->d_name + n - m, ending) != 0)
-            continue;
-        if (!first || strcmp(e->d_name, first) < 0) {
-            free(first);
-            first = strdup(e->d_name);
-        }
-    }
-    if (dir)
-        closedir(dir);
-    return first;
+    struct embi_dir dir;
+    first[0] = '\0';
+    embi_dir_open(&dir, AT_FDCWD, path, true);
+    for (const char *name; (name = embi_dir_next(&dir)) != NULL;)
+        if (embi_ends_in(name, ".tiktoken") && (!first[0] || strcmp(name, first) < 0))
+            snprintf(first, NAME_MAX + 1, "%s", name);
+    int sys = embi_dir_close(&dir);
+    return sys && sys != ENOENT && sys != ENOTDIR && sys != EACCES ? embi_fail_errno(err, sys, NULL)
+                                                                   : EMB_OK;
 }
 
-bool embi_tokenizer_in_dir(const char *dir)
+emb_status embi_tokenizer_in_dir(const char *dir, bool *found, emb_err *err)
 {
-    for (size_t i = 0; i < EMBI_LEN(names); i++)
-        if (embi_sidecar_exists(dir, names[i]))
-            return true;
-    char *ranks = find_tiktoken(dir);
-    bool found = ranks || embi_sidecar_exists(dir, "tekken.json");
-    free(ranks);
-    return found;
+    char ranks[NAME_MAX + 1];
+    *found = embi_sidecar_exists(dir, "tekken.json");
+    for (size_t i = 0; !*found && i < EMBI_LEN(names); i++)
+        *found = embi_sidecar_exists(dir, names[i]);
+    if (*found)
+        return EMB_OK;
+    emb_status status = find_ranks(dir, ranks, err);
+    *found = ranks[0] != '\0';
+    return status;
 }
 
 static emb_status find_base(struct directory *d, bool *found, emb_err *err)
@@ -95,10 +94,11 @@ static emb_status find_base(struct directory *d, bool *found, emb_err *err)
     emb_status status = EMB_OK;
     for (size_t i = 0; !status && !*found && i < EMBI_LEN(names); i++)
         status = open_base(d, names[i], found, err);
-    char *ranks = status || *found ? NULL : find_tiktoken(d->path);
-    if (ranks)
+    char ranks[NAME_MAX + 1] = "";
+    if (!status && !*found)
+        status = find_ranks(d->path, ranks, err);
+    if (ranks[0] && !status)
         status = open_base(d, ranks, found, err);
-    free(ranks);
     return status || *found ? status : open_base(d, "tekken.json", found, err);
 }
 

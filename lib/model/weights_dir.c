@@ -2,11 +2,11 @@
  */
 #include "model/weights.h"
 
+#include "io/dir.h"
 #include "model/sidecar.h"
 #include "util/err.h"
 
-#include <dirent.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #define SINGLE       "model.safetensors"
@@ -73,19 +73,18 @@ static emb_status choose_single(const char *dir, const char *single, const char 
 /* The *.safetensors of the directory: how many, and one of them (malloc'd). */
 static emb_status list_files(const char *path, size_t *n, char **name, emb_err *err)
 {
-    DIR *dir = opendir(path);
+    struct embi_dir dir;
     *n = 0;
     *name = NULL;
-    if (!dir)
-        return embi_fail_errno(err, errno, NULL);
-    for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
-        if (e->d_name[0] == '.' || !embi_ends_in(e->d_name, ".safetensors"))
+    embi_dir_open(&dir, AT_FDCWD, path, true);
+    for (const char *file; (file = embi_dir_next(&dir)) != NULL;) {
+        if (file[0] == '.' || !embi_ends_in(file, ".safetensors"))
             continue;
         if (++*n == 1)
-            *name = strdup(e->d_name);
+            *name = strdup(file);
     }
-    closedir(dir);
-    return EMB_OK;
+    int sys = embi_dir_close(&dir);
+    return sys ? embi_fail_errno(err, sys, NULL) : EMB_OK;
 }
 
 /* There is nothing that can be read: what is there instead? */

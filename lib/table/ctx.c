@@ -21,6 +21,8 @@ emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err)
         return embi_fail_memory(err, sizeof *c, "a context");
     c->env.log = EMBI_HAS(opts, log) ? opts->log : NULL;
     c->env.log_arg = EMBI_HAS(opts, log_arg) ? opts->log_arg : NULL;
+    c->env.temp = EMBI_HAS(opts, temp) ? opts->temp : NULL;
+    c->env.temp_arg = EMBI_HAS(opts, temp_arg) ? opts->temp_arg : NULL;
     c->env.kern =
         embi_kern_choose(embi_cpu_features(EMBI_HAS(opts, disable_cpu) ? opts->disable_cpu : NULL));
     emb_status status =

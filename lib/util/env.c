@@ -21,3 +21,9 @@ void embi_log(const struct embi_env *env, int level, const char *path, const cha
     va_end(args);
     env->log(env->log_arg, level, path, line);
 }
+
+void embi_temp(const struct embi_env *env, const char *path, bool there)
+{
+    if (env->temp)
+        env->temp(env->temp_arg, path, there);
+}

@@ -1,4 +1,5 @@
-/* env.h - what the layers below the context need of it: the log, the threads, the kernels.
+/* env.h - what the layers below the context need of it: the log, temporary names, the
+ * threads, the kernels.
  *
  * One embi_env lives in each emb_ctx; everything that hangs off the context borrows it. There is no
  * other way to the log or to threads: the library has no globals.
@@ -14,6 +15,8 @@ struct embi_kern;
 struct embi_env {
     emb_log_fn *log; /* may be NULL */
     void *log_arg;
+    emb_temp_fn *temp; /* may be NULL */
+    void *temp_arg;
     struct embi_pool *pool;
     const struct embi_kern *kern;
 };
@@ -21,5 +24,9 @@ struct embi_env {
 /* One line to the log; level EMB_LOG_WARNING, _NOTE or _DEBUG; path may be NULL. */
 void embi_log(const struct embi_env *env, int level, const char *path, const char *format, ...)
     EMBI_PRINTF(4, 5);
+
+/* Says that `path` is a temporary name from now on, or no longer. Signals must be blocked from the
+ * moment that it appears until this was said. */
+void embi_temp(const struct embi_env *env, const char *path, bool there);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "util/utf8.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -60,7 +61,8 @@ emb_status embi_fail_errno(emb_err *err, int sys, const char *what)
     else
         embi_fail(err, EMB_IO, -1, "%s%serror %d", what ? what : "", what ? ": " : "", sys);
     err->sys = sys;
-    return EMB_IO;
+    err->status = sys == ENOMEM ? EMB_NO_MEMORY : EMB_IO;
+    return err->status;
 }
 
 emb_status embi_fail_memory(emb_err *err, uint64_t bytes, const char *what)

@@ -15,7 +15,7 @@ emb_status embi_fail(emb_err *err, emb_status status, int64_t at, const char *fo
     EMBI_PRINTF(4, 5);
 
 /* EMB_IO with errno's words: "what: No such file or directory", or the words alone if what is NULL.
- */
+ * ENOMEM is EMB_NO_MEMORY. */
 emb_status embi_fail_errno(emb_err *err, int sys, const char *what);
 
 /* EMB_NO_MEMORY: "out of memory (N bytes for WHAT)". */

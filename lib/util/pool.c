@@ -8,9 +8,9 @@
 #include "util/pool.h"
 
 #include "util/err.h"
+#include "util/signals.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -122,19 +122,8 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* Signals are for the program's own threads; only those that a fault raises stay with the thread
- * that caused it. */
-static void block_signals(sigset_t *before)
-{
-    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-    sigset_t all;
-    sigfillset(&all);
-    for (size_t i = 0; i < EMBI_LEN(faults); i++)
-        sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, before);
-}
-
-/* Sees to it that `wanted` workers run, or as many as the system gives. */
+/* Sees to it that `wanted` workers run, or as many as the system gives. Signals are for the
+ * program's own threads. */
 static void start_workers(struct embi_pool *pool, int wanted)
 {
     if (pool->started >= wanted)
@@ -144,7 +133,7 @@ static void start_workers(struct embi_pool *pool, int wanted)
     if (!pool->workers)
         return;
     sigset_t before;
-    block_signals(&before);
+    embi_signals_block(&before);
     while (pool->started < wanted) {
         struct worker *worker = &pool->workers[pool->started];
         *worker = (struct worker){.pool = pool, .round = pool->round, .number = pool->started + 1};
@@ -152,7 +141,7 @@ static void start_workers(struct embi_pool *pool, int wanted)
             break;
         pool->started++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    embi_signals_restore(&before);
 }
 
 void embi_pool_run(struct embi_pool *pool, size_t n, embi_item_fn *fn, void *arg)

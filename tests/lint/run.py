@@ -156,7 +156,8 @@ def clang_format(_):
     """clang-format 14 has nothing to change."""
     program = pinned("clang-format", 14)
     files = [*SOURCES, ROOT / "docs/example.c", *sorted((ROOT / "tests").glob("unit/*.[ch]")),
-             *sorted((ROOT / "tests").glob("kern/*.[ch]"))]
+             *sorted((ROOT / "tests").glob("kern/*.[ch]")),
+             *sorted((ROOT / "tests").glob("faults/*.[ch]"))]
     r = subprocess.run([program, "--dry-run", "-Werror", *map(str, files)], capture_output=True, text=True, cwd=ROOT)
     expect(sorted({line.split(":")[0] for line in r.stderr.splitlines() if "error:" in line}), "not formatted")
 

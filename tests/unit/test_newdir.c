@@ -224,16 +224,88 @@ Test(newdir, failed_sync_and_rename)
     cr_assert_eq(entries("."), 1);
 }
 
+static unsigned seen(const char *path)
+{
+    unsigned bits = 99;
+    cr_assert_eq(embi_dir_look(path, &bits, &err), EMB_OK);
+    return bits;
+}
+
 Test(newdir, look)
 {
-    cr_assert_eq(embi_dir_look("d"), 0);
+    cr_assert_eq(seen("d"), 0);
     cr_assert_eq(mkdir("d", 0755), 0);
-    cr_assert_eq(embi_dir_look("d"), EMBI_DIR_READ);
+    cr_assert_eq(seen("d"), 0);
     put_file("d/f", "");
-    cr_assert_eq(embi_dir_look("d"), EMBI_DIR_READ | EMBI_DIR_FILES);
-    cr_assert_eq(embi_dir_look("d/f"), 0);
+    cr_assert_eq(seen("d"), EMBI_DIR_FILES);
+    cr_assert_eq(seen("d/f"), 0);
     cr_assert_eq(symlink(".", "d/link"), 0); /* a link is no folder */
-    cr_assert_eq(embi_dir_look("d"), EMBI_DIR_READ | EMBI_DIR_FILES);
+    cr_assert_eq(seen("d"), EMBI_DIR_FILES);
     cr_assert_eq(mkdir("d/e", 0755), 0);
-    cr_assert_eq(embi_dir_look("d"), EMBI_DIR_READ | EMBI_DIR_FILES | EMBI_DIR_FOLDERS);
+    cr_assert_eq(seen("d"), EMBI_DIR_FILES | EMBI_DIR_FOLDERS);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What a program that may be ended is told
+ */
+enum { TOLD_MAX = 4 };
+static const char *told[TOLD_MAX];
+
+static void take_name(void *arg, const char *path, bool there)
+{
+    sigset_t blocked;
+    (void)arg;
+    cr_assert_eq(pthread_sigmask(SIG_SETMASK, NULL, &blocked), 0);
+    cr_assert(sigismember(&blocked, SIGTERM));
+    cr_assert(!there || access(path, F_OK) == 0);
+    for (int i = 0; i < TOLD_MAX; i++)
+        if (told[i] == (there ? NULL : path)) {
+            told[i] = there ? path : NULL;
+            return;
+        }
+    cr_assert_fail("a name too many, or gone twice");
+}
+
+static int count_told(void)
+{
+    int n = 0;
+    for (int i = 0; i < TOLD_MAX; i++)
+        n += told[i] != NULL;
+    return n;
+}
+
+static const struct embi_env telling = {.temp = take_name};
+
+static void check_told(unsigned mode)
+{
+    cr_assert_eq(embi_newdir_open(&telling, "d", EMBI_IO_WRITE | mode, &dir, &err), EMB_OK);
+    cr_assert_eq(count_told(), 1);
+    cr_assert_eq(embi_newdir_add(dir, "f", "x", 1, &err), EMB_OK);
+    cr_assert_eq(embi_newdir_commit(dir, &err), EMB_OK);
+    cr_assert_eq(count_told(), 0);
+    embi_newdir_close(dir);
+    cr_assert_eq(count_told(), 0);
+    cr_assert(text_is("d/f", "x"));
+    cr_assert_eq(entries("."), 1);
+}
+
+Test(newdir, tells_its_temporary_names)
+{
+    check_told(0);
+    check_told(EMBI_IO_FORCE);
+    if (!refuse_call(SYS_renameat2, 0, 0, EINVAL))
+        cr_skip("no seccomp here");
+    check_told(EMBI_IO_FORCE);
+}
+
+/* As the handler of a signal does it, in the middle. */
+Test(newdir, a_temporary_directory_is_removed_by_its_name)
+{
+    cr_assert_eq(embi_newdir_open(&telling, "d", EMBI_IO_WRITE, &dir, &err), EMB_OK);
+    cr_assert_eq(embi_newdir_add(dir, "f", "x", 1, &err), EMB_OK);
+    emb_temp_remove(told[0]);
+    cr_assert_eq(entries("."), 0);
+    cr_assert_eq(embi_newdir_commit(dir, &err), EMB_IO);
+    embi_newdir_close(dir);
+    cr_assert_eq(count_told(), 0);
 }
