@@ -14,6 +14,7 @@
 #include "emb.h"
 #include "opt.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 enum {
@@ -62,7 +63,7 @@ struct run {
     bool in_tty, out_tty, err_tty; /* which streams are terminals */
     size_t columns;                /* width of the terminal on stdout; 80 where there is none */
     const char *table_name;        /* of the table that open_table opened, for messages */
-    char *builtin;                 /* path of the built-in table, once it was looked for */
+    char builtin[PATH_MAX + 64];   /* path of the built-in table, once it was looked for */
     struct embi_buf warnings;      /* what the library warned of: lines, each ended by a NUL */
     struct embi_buf inputs;        /* files that were read, likewise (report.h) */
     struct embi_buf outputs;       /* files that were written, likewise */

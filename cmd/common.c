@@ -94,7 +94,7 @@ static int open_url(struct run *run, const char *url, const emb_open_opts *opts,
 static const char *find_builtin(struct run *run)
 {
     static const char *const places[] = {"../lib/english/english.bin", EMBTOOL_DATA "/english.bin"};
-    char program[PATH_MAX], path[PATH_MAX + 64];
+    char program[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     if (n <= 0)
         return NULL;
@@ -104,9 +104,9 @@ static const char *find_builtin(struct run *run)
         return NULL;
     *slash = 0;
     for (size_t i = 0; i < EMBI_LEN(places); i++) {
-        snprintf(path, sizeof path, "%s/%s", program, places[i]);
-        if (access(path, R_OK) == 0)
-            return run->builtin = strdup(path);
+        snprintf(run->builtin, sizeof run->builtin, "%s/%s", program, places[i]);
+        if (access(run->builtin, R_OK) == 0)
+            return run->builtin;
     }
     return NULL;
 }

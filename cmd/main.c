@@ -74,13 +74,9 @@ static void look_at_streams(struct run *run)
 static int print_text(struct run *run, int fd, struct embi_buf *text)
 {
     int code = text->failed ? fail_with(run, EXIT_MEMORY, NULL, "out of memory") : EXIT_DONE;
-    for (size_t at = 0; !code && at < text->n;) {
-        ssize_t n = write(fd, text->s + at, text->n - at);
-        if (n >= 0)
-            at += (size_t)n;
-        else if (errno != EINTR)
-            code = fail_with(run, EXIT_FILE, "standard output", "%s", strerror(errno));
-    }
+    int sys = code ? 0 : write_bytes(fd, text->s, text->n);
+    if (sys)
+        code = fail_with(run, EXIT_FILE, "standard output", "%s", strerror(sys));
     embi_buf_free(text);
     return code;
 }
@@ -127,7 +123,7 @@ static const char *hub_cache(const struct run_env *env, struct embi_buf *path)
 
 static int make_context(struct run *run)
 {
-    emb_ctx_opts opts = {.size = sizeof opts, .log = say_log, .log_arg = run};
+    emb_ctx_opts opts = {.size = sizeof opts, .log = say_log, .log_arg = run, .temp = note_temp};
     emb_err err;
     struct embi_buf cache = {0};
     int code = choose_threads(run, &opts.threads);
@@ -192,6 +188,7 @@ static int run_command(struct run *run, int argc, char **argv)
     switch (opt_parse(run->cmd->options, opts, &run->items, argc, argv, &why)) {
     case OPT_OK: code = run_parsed(run, opts); break;
     case OPT_HELP: code = print_help(run, run->cmd); break;
+    case OPT_NO_MEMORY: code = fail_with(run, EXIT_MEMORY, NULL, "out of memory"); break;
     case OPT_BAD: code = usage_error(run, "%s", embi_buf_cstr(&why)); break;
     }
     embi_buf_free(&why);
@@ -248,6 +245,7 @@ int main(int argc, char **argv)
     struct run run = {.common = &none};
     fill_streams();
     signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a failed write like any other */
+    catch_ends();
     read_env(&run.env);
     look_at_streams(&run);
     int code = dispatch(&run, argc, argv);
@@ -255,6 +253,5 @@ int main(int argc, char **argv)
     embi_buf_free(&run.warnings);
     embi_buf_free(&run.inputs);
     embi_buf_free(&run.outputs);
-    free(run.builtin);
     return close_stdout(&run, code);
 }

@@ -99,8 +99,7 @@ static enum opt_result add_to_list(struct parser *p, const struct opt *o, const 
     struct opt_list *list = place(p, o->at);
     const char **grown = realloc(list->v, (list->n + 1) * sizeof *grown);
     if (!grown) {
-        embi_buf_text(p->why, "out of memory");
-        return OPT_BAD;
+        return OPT_NO_MEMORY;
     }
     list->v = grown;
     list->v[list->n++] = value;
@@ -327,10 +326,8 @@ enum opt_result opt_parse(const struct opt *table, void *opts, struct opt_items 
     bool ended = false; /* by -- */
     items->n = 0;
     items->v = calloc((size_t)argc + 1, sizeof *items->v);
-    if (!items->v) {
-        embi_buf_text(why, "out of memory");
-        return OPT_BAD;
-    }
+    if (!items->v)
+        return OPT_NO_MEMORY;
     while (result == OPT_OK && p.next < argc) {
         const char *word = argv[p.next++];
         if (ended || word[0] != '-' || word[1] == 0)
@@ -342,7 +339,7 @@ enum opt_result opt_parse(const struct opt *table, void *opts, struct opt_items 
         else
             result = parse_short(&p, word);
     }
-    return result;
+    return why->failed ? OPT_NO_MEMORY : result;
 }
 
 void opt_free(const struct opt *table, void *opts, struct opt_items *items)

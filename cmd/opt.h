@@ -78,7 +78,12 @@ struct opt_items {
     size_t n;
 };
 
-enum opt_result { OPT_OK, OPT_HELP /* -h or --help is there */, OPT_BAD /* `why` says what */ };
+enum opt_result {
+    OPT_OK,
+    OPT_HELP, /* -h or --help is there */
+    OPT_BAD,  /* `why` says what */
+    OPT_NO_MEMORY
+};
 
 /* Parses argv [argc] (without the command's name) into *opts, which holds the defaults before, and
  * *items. *why then holds one line without a newline. Strings are borrowed from argv. Free with

@@ -43,7 +43,8 @@ static int put_file(struct run *run, struct out *out, const char *path)
     if (!is_stream(path))
         status = emb_sha256_file(path, &bytes, hex, &err);
     if (status && status != EMB_UNSUPPORTED)
-        return fail(run, path, &err);
+        return fail_with(run, exit_code(status), path, "cannot be read for the report: %s",
+                         err.msg);
     out_text(out, "{\"path\":");
     put_string(out, path);
     out_text(out, ",\"bytes\":");

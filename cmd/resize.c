@@ -263,14 +263,17 @@ static int write_table(struct resize *rz)
     return EXIT_DONE;
 }
 
-/* A list that nobody asked for has no path. */
+/* A list that nobody asked for has no path. It is handed on whole before the table gets its name: no
+ * full disk takes the list of a table that was replaced. */
 static int open_list(struct resize *rz, const char *path, struct out *out,
                      int (*write)(struct resize *, struct out *))
 {
     if (!path)
         return EXIT_DONE;
     int code = out_open(rz->run, path, out);
-    return code ? code : write(rz, out);
+    if (!code)
+        code = write(rz, out);
+    return code ? code : out_flush(out);
 }
 
 static int close_list(const char *path, struct out *out, int code)
@@ -305,14 +308,15 @@ static int check_result(struct resize *rz)
     struct stat st;
     if (strcmp(rz->info.format, "raw") == 0 || stat(rz->target, &st) || !S_ISREG(st.st_mode))
         return EXIT_DONE;
-    if (emb_table_open(rz->run->ctx, rz->target, &opts, &table, &err))
-        return fail(rz->run, rz->target, &err);
-    emb_status status = emb_table_describe(table, &info, &err);
+    emb_status status = emb_table_open(rz->run->ctx, rz->target, &opts, &table, &err);
+    if (!status)
+        status = emb_table_describe(table, &info, &err);
     bool right = !status && info.rows == rz->plan.rows && info.dims == rz->info.dims &&
                  info.dtype == rz->info.dtype;
     emb_table_close(table);
     if (status)
-        return fail(rz->run, rz->target, &err);
+        return fail_with(rz->run, exit_code(status), rz->target,
+                         "is written, but cannot be read back: %s", err.msg);
     return right ? EXIT_DONE
                  : fail_with(rz->run, EXIT_BUG, rz->target,
                              "is read back as [%" PRIu64 ", %u], expected [%" PRIu64 ", %u]",

@@ -7,6 +7,7 @@
 #include "progress.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
@@ -54,12 +55,28 @@ static void begin(struct line *line, const char *head, const char *path)
         add(line, *path ? path : "''");
 }
 
+int write_bytes(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        struct pollfd wait = {.fd = fd, .events = POLLOUT};
+        ssize_t put = write(fd, bytes, n);
+        if (put < 0 && (errno == EAGAIN || errno == EINTR)) {
+            poll(&wait, 1, -1);
+            continue;
+        }
+        if (put < 0)
+            return errno;
+        bytes += put;
+        n -= (size_t)put;
+    }
+    return 0;
+}
+
 static void put(struct run *run, struct line *line)
 {
     line->s[line->n++] = '\n';
     progress_clear(run);
-    ssize_t written = write(STDERR_FILENO, line->s, line->n);
-    (void)written; /* there is nowhere left to say it */
+    write_bytes(STDERR_FILENO, line->s, line->n); /* there is nowhere left to say that it failed */
 }
 
 static void say(struct run *run, const char *head, const char *path, const char *format,
@@ -105,6 +122,7 @@ int exit_code(emb_status status)
 /* The reader of a pipe went away while SIGPIPE was ignored: end as if it had not been. */
 static void die_of_pipe(void)
 {
+    remove_temps();
     signal(SIGPIPE, SIG_DFL);
     raise(SIGPIPE);
 }
@@ -206,6 +224,7 @@ static void on_sigbus(int signal_number)
     (void)signal_number;
     ssize_t written = write(STDERR_FILENO, last_words.s, last_words.n);
     (void)written;
+    remove_temps();
     _exit(EXIT_FILE);
 }
 

@@ -30,7 +30,9 @@ def programs(suite, build, sanitizer):
         return [[str(p)] + (["--ascii"] if suite == "unit" else []) for p in found]
     have = "lookup,similar,stats,init,resize"
     if suite == "faults":
-        return [[str(build / "tests/faults/alloc_main"), str(tests / "data")]]
+        return [[str(x) for x in command] for command in (
+            [build / "tests/faults/alloc_main", tests / "data"],
+            [py, tests / "faults/run.py", build, *(["--few"] if sanitizer else [])])]
     one = {
         "cli": [py, tests / "cli/run.py", tool, *jobs, *slow],
         "cases": [py, tests / "cases/run.py", tool, "--capability", "main", "--have", have,
