@@ -1,0 +1,11 @@
+# On several threads each command gives the bytes that it gives on one.
+for j in 1 4; do
+    embtool init 70000 64 --seed 7 -j $j -o t$j.npy > /dev/null
+    embtool stats t$j.npy -j $j --columns | grep -v '^path' > stats$j
+    seq 0 29999 | tr '\n' ' ' | embtool lookup -t t$j.npy -j $j --dtype f64 -o rows$j.npy
+    embtool similar -t t$j.npy -j $j -k 5 "#3" "#4000" "#50000" "#69999" > hits$j
+    embtool resize t$j.npy -j $j --rows 70100 -o more$j.npy > /dev/null 2>&1
+done
+for name in stats hits; do cmp ${name}1 ${name}4; done
+for name in t rows more; do cmp ${name}1.npy ${name}4.npy; done
+wc -l < hits4
