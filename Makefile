@@ -49,15 +49,21 @@ SANFLAGS := $(if $(SAN),$(san_$(SAN))) $(if $(COV),$(cov_flags))
 ZLIB_CFLAGS := $(shell pkg-config --cflags zlib 2>/dev/null)
 ZLIB_LIBS   := $(or $(shell pkg-config --libs zlib 2>/dev/null),-lz)
 
+# OpenBLAS goes into a plugin that is loaded when it is first needed; without it there is no plugin.
+BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
+BLAS_LIBS   := $(or $(shell pkg-config --libs openblas 2>/dev/null),-lopenblas)
+have_blas   := $(shell echo 'int main(void) { openblas_set_num_threads(1); return 0; }' | \
+                 $(CC) $(BLAS_CFLAGS) -include cblas.h -xc - -o /dev/null $(BLAS_LIBS) 2>/dev/null && echo yes)
+
 override CFLAGS += $(CSTD) $(OPT) $(EXACT) $(WARN) $(SANFLAGS) -fvisibility=hidden -fPIC -pthread
 CPPFLAGS += -Ilib $(ZLIB_CFLAGS)
-LDLIBS   := $(ZLIB_LIBS) -pthread -lm
+LDLIBS   := $(ZLIB_LIBS) -pthread -lm -ldl
 
 # The version is said in emb.h, once. While it is 0.x the library's interface may still change.
 version   := $(shell sed -n 's/^.define EMB_VERSION "\(.*\)"/\1/p' lib/emb.h)
 soversion := $(firstword $(subst ., ,$(version)))
 
-lib_src := $(wildcard lib/*/*.c)
+lib_src := $(filter-out lib/blas/%,$(wildcard lib/*/*.c))
 cmd_src := $(wildcard cmd/*.c)
 gen_src := $(wildcard cmd/gen/*.c)
 lib_obj := $(lib_src:%.c=$(BUILD)/%.o)
@@ -68,10 +74,14 @@ ifeq ($(shell uname -m),x86_64)
 $(BUILD)/lib/num/kern_x86.o: CFLAGS += -mavx2 -mfma -mf16c
 endif
 
+# Plugins that this build makes.
+plugins := $(if $(have_blas),$(BUILD)/lib/embtool/libemb-blas.so)
+$(BUILD)/lib/blas/%.o: CPPFLAGS += $(BLAS_CFLAGS)
+
 # One man page for the program and one a command; each command has its page in docs/commands (the lint looks).
 pages   := embtool.1 $(patsubst docs/commands/%.md,embtool-%.1,$(wildcard docs/commands/*.md))
 scripts := bash zsh fish
-made    := $(BUILD)/embtool $(BUILD)/libemb.so $(pages:%=$(BUILD)/man/%) $(scripts:%=$(BUILD)/completion/%)
+made    := $(BUILD)/embtool $(BUILD)/libemb.so $(plugins) $(pages:%=$(BUILD)/man/%) $(scripts:%=$(BUILD)/completion/%)
 
 say = @$(if $(filter 0,$(V)),echo '  $(1) $(2)',true)
 run = $(if $(filter 0,$(V)),@)
@@ -108,6 +118,12 @@ $(BUILD)/embtool: $(cmd_obj) $(BUILD)/libemb.a
 	$(call say,LD,$@)
 	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# A plugin is linked to its library in the ordinary way, and to nothing of ours.
+$(BUILD)/lib/embtool/libemb-blas.so: $(BUILD)/lib/blas/openblas.o
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) -shared $(LDFLAGS) $^ $(BLAS_LIBS) -o $@
+
 # ---------------------------------------------------------------- man pages and completion
 
 $(gen_obj): CPPFLAGS += -Icmd
@@ -133,7 +149,7 @@ $(scripts:%=$(BUILD)/completion/%): $(BUILD)/embtool-gen
 
 # ---------------------------------------------------------------- what apt brings (Debian 12 and 13, Ubuntu)
 
-BUILD_PACKAGES := gcc make pkg-config libc6-dev zlib1g-dev
+BUILD_PACKAGES := gcc make pkg-config libc6-dev zlib1g-dev libopenblas-dev
 TEST_PACKAGES  := $(BUILD_PACKAGES) g++ libcriterion-dev python3 python3-venv binutils git \
                   cppcheck universal-ctags locales-all mandoc groff-base zsh fish
 # Their findings differ by version, so the lint skips another one. A release that has left them behind tests without.
@@ -183,10 +199,19 @@ ifeq ($(SAN),tsan)
 $(BUILD)/tests/kern/search_main.o $(BUILD)/tests/kern/stats_main.o: SANFLAGS :=
 endif
 
+# Plugins as they should not be, for the tests of the loader: each in a directory of its own.
+fake_src := $(wildcard tests/plugins/*.c)
+fakes    := $(fake_src:%.c=$(BUILD)/%/libemb-blas.so)
+
+$(fakes): $(BUILD)/%/libemb-blas.so: %.c lib/dev/blas.h
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(run)$(CC) $(CPPFLAGS) $(CSTD) $(WARN) $(SANFLAGS) -fPIC -shared $(LDFLAGS) $< -o $@
+
 # Criterion's macros are not clean under our warnings.
 $(unit_bin:=.o): WARN := -Wall -Wextra $(if $(WERROR),-Werror)
 
-tests := $(made) $(unit_bin) $(kern_bin) $(fault_bin)
+tests := $(made) $(unit_bin) $(kern_bin) $(fault_bin) $(fakes)
 suites := unit kern cli cases golden bad faults docs install peers lint
 check = $(PYTHON) tests/check.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
@@ -214,9 +239,6 @@ bench: $(BUILD)/embtool
 	$(run)$(PYTHON) tests/bench/bench.py --embtool $(BUILD)/embtool
 
 # ---------------------------------------------------------------- install
-
-# libemb-NAME.so files that this build makes, for $(libdir)/embtool.
-plugins :=
 
 define newline
 

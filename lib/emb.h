@@ -190,8 +190,10 @@ typedef struct emb_ctx_opts {
     const char *disable_cpu; /* instruction sets not to use: "avx2" or "avx512,avx2"; for tests */
     emb_log_fn *log;         /* NULL: warnings are dropped */
     void *log_arg;
-    const char *hub_cache; /* where the Hugging Face hub's clients keep what they downloaded, for
+    const char *hub_cache;   /* where the Hugging Face hub's clients keep what they downloaded, for
                               hf:// names; NULL: there is no such place */
+    const char *plugin_path; /* directories with plugins, absolute, separated by ':'; the first that
+                                has a plugin gives it. NULL: no plugins */
     emb_temp_fn *temp;     /* NULL: nobody needs to know */
     void *temp_arg;
 } emb_ctx_opts;
@@ -205,6 +207,31 @@ EMB_API void emb_ctx_free(emb_ctx *ctx);
  * string). */
 EMB_API int emb_ctx_threads(const emb_ctx *ctx);
 EMB_API const char *emb_ctx_kernels(const emb_ctx *ctx);
+
+/* Plugins bring what needs a large library: "blas" (libemb-blas.so) brings OpenBLAS. A plugin is
+ * loaded when something first needs it and stays in the process to its end.
+ *
+ * OpenBLAS reads the environment while it is loaded, and chooses its code by the CPU's model
+ * number: models newer than itself get code for CPUs of 2004. A program that uses this plugin
+ * therefore sets, while it has one thread and unless the user did,
+ *
+ *     OPENBLAS_CORETYPE to emb_blas_core(NULL), and OPENBLAS_NUM_THREADS to 1;
+ *
+ * this library, which reads no environment and writes none, holds OpenBLAS at one thread in any
+ * case, and never chooses it by itself where it runs code for a CPU without AVX2 on one that has
+ * it. */
+
+/* Is there a file for the plugin of that name? It is not loaded. */
+EMB_API bool emb_ctx_plugin(const emb_ctx *ctx, const char *name);
+
+/* Loads the BLAS plugin, if that was not done yet; *about says what it runs, "OpenBLAS 0.3.21 ...
+ * SkylakeX ..." (a constant string). EMB_DEVICE: it is not there, cannot be loaded, or is of another
+ * version. */
+EMB_API emb_status emb_ctx_blas(emb_ctx *ctx, const char **about, emb_err *err);
+
+/* The OPENBLAS_CORETYPE for what this CPU can do, instruction sets in disable_cpu (as in
+ * emb_ctx_opts; may be NULL) left out; NULL: OpenBLAS may choose. */
+EMB_API const char *emb_blas_core(const char *disable_cpu);
 
 /* ------------------------------------------------------------------------------------------------
  * Tables: opening

@@ -2,19 +2,23 @@
  * differs from compiler to compiler.
  *
  * Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, section 14.3
- * (detection of AVX, FMA, F16C) and 14.7.1 (AVX2).
+ * (detection of AVX, FMA, F16C) and 14.7.1 (AVX2), 15.2 to 15.4
+ * (AVX-512).
  */
 #include "num/cpu.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* Does the system save the upper halves of the vector registers? XCR0 bits 1 and 2. */
-static bool system_saves_avx(void)
+/* Which registers does the system save? XCR0: bits 1 and 2 are AVX, with 5 to 7 AVX-512. */
+#define SAVES_AVX    0x06u
+#define SAVES_AVX512 0xE6u
+
+static bool system_saves(uint32_t bits)
 {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return (low & 6u) == 6u;
+    return (low & bits) == bits;
 }
 
 static unsigned offered(void)
@@ -23,11 +27,15 @@ static unsigned offered(void)
     if (!__get_cpuid(1, &a, &b, &c, &d))
         return 0;
     unsigned needed = bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C;
-    if ((c & needed) != needed || !system_saves_avx())
+    if ((c & needed) != needed || !system_saves(SAVES_AVX))
         return 0;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
         return 0;
-    return (b & bit_AVX2) ? EMBI_CPU_AVX2 : 0;
+    if (!(b & bit_AVX2))
+        return 0;
+    unsigned wide = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+    bool avx512 = (b & wide) == wide && system_saves(SAVES_AVX512);
+    return EMBI_CPU_AVX2 | (avx512 ? EMBI_CPU_AVX512 : 0);
 }
 #else
 static unsigned offered(void)
@@ -53,6 +61,8 @@ unsigned embi_cpu_features(const char *disabled)
 {
     unsigned features = offered();
     if (disabled && listed(disabled, "avx2"))
-        features &= ~(unsigned)EMBI_CPU_AVX2;
+        features = 0;
+    if (disabled && listed(disabled, "avx512"))
+        features &= ~(unsigned)EMBI_CPU_AVX512;
     return features;
 }

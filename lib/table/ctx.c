@@ -1,4 +1,5 @@
 /* ctx.c - the context: what hangs off it, and what of it can be asked. */
+#include "dev/load.h"
 #include "num/cpu.h"
 #include "table/table.h"
 #include "util/err.h"
@@ -30,19 +31,21 @@ emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err)
     const char *cache = EMBI_HAS(opts, hub_cache) ? opts->hub_cache : NULL;
     if (!status && cache && !(c->hub_cache = strdup(cache)))
         status = embi_fail_memory(err, strlen(cache), "a path");
-    if (status) {
-        embi_pool_free(c->env.pool);
-        free(c);
-        return status;
-    }
-    *ctx = c;
-    return EMB_OK;
+    if (!status)
+        status = embi_plugins_new(EMBI_HAS(opts, plugin_path) ? opts->plugin_path : NULL,
+                                  &c->env.plugins, err);
+    if (status)
+        emb_ctx_free(c);
+    else
+        *ctx = c;
+    return status;
 }
 
 void emb_ctx_free(emb_ctx *ctx)
 {
     if (!ctx)
         return;
+    embi_plugins_free(ctx->env.plugins);
     embi_pool_free(ctx->env.pool);
     free(ctx->hub_cache);
     free(ctx);
@@ -56,4 +59,26 @@ int emb_ctx_threads(const emb_ctx *ctx)
 const char *emb_ctx_kernels(const emb_ctx *ctx)
 {
     return ctx->env.kern->name;
+}
+
+bool emb_ctx_plugin(const emb_ctx *ctx, const char *name)
+{
+    return embi_plugin_there(ctx->env.plugins, name);
+}
+
+emb_status emb_ctx_blas(emb_ctx *ctx, const char **about, emb_err *err)
+{
+    const struct embi_blas *blas;
+    emb_status status = embi_blas_get(&ctx->env, &blas, err);
+    if (!status)
+        *about = blas->config();
+    return status;
+}
+
+const char *emb_blas_core(const char *disable_cpu)
+{
+    unsigned features = embi_cpu_features(disable_cpu);
+    if (features & EMBI_CPU_AVX512)
+        return "SKYLAKEX";
+    return features & EMBI_CPU_AVX2 ? "HASWELL" : NULL;
 }

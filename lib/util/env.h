@@ -1,5 +1,5 @@
 /* env.h - what the layers below the context need of it: the log, temporary names, the
- * threads, the kernels.
+ * threads, the kernels, the plugins.
  *
  * One embi_env lives in each emb_ctx; everything that hangs off the context borrows it. There is no
  * other way to the log or to threads: the library has no globals.
@@ -11,6 +11,7 @@
 
 struct embi_pool;
 struct embi_kern;
+struct embi_plugins;
 
 struct embi_env {
     emb_log_fn *log; /* may be NULL */
@@ -19,6 +20,7 @@ struct embi_env {
     void *temp_arg;
     struct embi_pool *pool;
     const struct embi_kern *kern;
+    struct embi_plugins *plugins;
 };
 
 /* One line to the log; level EMB_LOG_WARNING, _NOTE or _DEBUG; path may be NULL. */

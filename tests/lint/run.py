@@ -50,6 +50,7 @@ MAY_SEE = {
     "io": {"util", "io"},
     "fmt": {"util", "num", "io", "fmt"},
     "dev": {"util", "num", "io", "dev"},
+    "blas": {"dev"},                              # a plugin: the header it shares with its loader
     "table": {"util", "num", "io", "fmt", "dev", "table"},
     "model": {"util", "num", "io", "fmt", "dev", "table", "model"},
     "ops": {"util", "num", "io", "fmt", "dev", "table", "model", "ops"},

@@ -1,0 +1,214 @@
+/* tests/unit/test_plugins.c - the loader of lib/dev: which file it takes, and what it refuses.
+ *
+ * The plugins of tests/plugins are built beside this program. What is computed by the real one,
+ * where it was built, is compared with sums written out here.
+ */
+#include <criterion/criterion.h>
+
+#include "dev/load.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The build folder, from where this program lies: BUILD/tests/unit. */
+static const char *build(const char *below)
+{
+    static char path[4][4096];
+    static int turn;
+    char *p = path[turn++ % 4];
+    ssize_t n = readlink("/proc/self/exe", p, 3000);
+    cr_assert(n > 0);
+    p[n] = 0;
+    for (int up = 0; up < 3; up++)
+        *strrchr(p, '/') = 0;
+    strcat(strcat(p, "/"), below);
+    return p;
+}
+
+/* A context that looks for plugins in these directories. */
+static emb_ctx *context(const char *dirs)
+{
+    emb_ctx *ctx;
+    emb_err err;
+    emb_ctx_opts opts = {.size = sizeof opts, .plugin_path = dirs};
+    cr_assert_eq(emb_ctx_new(&opts, &ctx, &err), EMB_OK);
+    return ctx;
+}
+
+static void refused(const char *dirs, const char *words)
+{
+    emb_ctx *ctx = context(dirs);
+    emb_err err = {0};
+    const char *about = NULL;
+    for (int again = 0; again < 2; again++) {
+        cr_expect_eq(emb_ctx_blas(ctx, &about, &err), EMB_DEVICE);
+        cr_expect_eq(err.status, EMB_DEVICE);
+        cr_expect(strstr(err.msg, words) != NULL, "'%s' is not in '%s'", words, err.msg);
+    }
+    emb_ctx_free(ctx);
+}
+
+Test(plugins, refuses)
+{
+    refused(NULL, "no directory");
+    refused("", "the BLAS plugin is not there");
+    refused("/nowhere:/nor/here", "libemb-blas.so was looked for in /nowhere:/nor/here");
+    refused(build("tests/plugins/old_abi"), "interface 2 of");
+    refused(build("tests/plugins/stranger"), "embi_blas_plugin");
+    refused(build("tests/plugins/unbound"), "nobody_defines_this");
+}
+
+Test(plugins, refuses_what_is_no_object)
+{
+    char dir[] = "/tmp/test_plugins.XXXXXX", path[64];
+    cr_assert(mkdtemp(dir) != NULL);
+    snprintf(path, sizeof path, "%s/libemb-blas.so", dir);
+    FILE *f = fopen(path, "w");
+    cr_assert(f && fputs("no object\n", f) >= 0 && fclose(f) == 0);
+    refused(dir, "libemb-blas.so: ");
+    unlink(path);
+    rmdir(dir);
+}
+
+Test(plugins, takes_the_first)
+{
+    char dirs[16384];
+    const char *about;
+    emb_err err;
+    snprintf(dirs, sizeof dirs, "/nowhere::%s:%s", build("tests/plugins/mirror"),
+             build("tests/plugins/old_abi"));
+    emb_ctx *ctx = context(dirs);
+    cr_assert(emb_ctx_plugin(ctx, "blas"));
+    cr_assert(!emb_ctx_plugin(ctx, "cuda"));
+    cr_assert_eq(emb_ctx_blas(ctx, &about, &err), EMB_OK, "%s", err.msg);
+    cr_assert(strncmp(about, "threads ", 8) == 0, "%s", about);
+    emb_ctx_free(ctx);
+}
+
+/* Neither an empty entry nor a relative one stands for the current directory. */
+Test(plugins, never_the_current_directory)
+{
+    cr_assert_eq(chdir(build("tests/plugins")), 0);
+    refused("mirror:./mirror", "not there");
+    cr_assert_eq(chdir(build("tests/plugins/mirror")), 0);
+    refused(":.::./", "not there");
+}
+
+static const struct embi_blas *loaded(emb_ctx **ctx)
+{
+    void *address;
+    embi_blas_plugin_fn *plugin;
+    emb_err err;
+    struct embi_plugins *plugins;
+    *ctx = context(build("lib/embtool"));
+    if (!emb_ctx_plugin(*ctx, "blas")) {
+        emb_ctx_free(*ctx);
+        cr_skip("OpenBLAS is not installed");
+    }
+    cr_assert_eq(embi_plugins_new(build("lib/embtool"), &plugins, &err), EMB_OK);
+    cr_assert_eq(embi_plugin_load(plugins, "blas", "", EMBI_BLAS_SYMBOL, &address, &err), EMB_OK,
+                 "%s", err.msg);
+    memcpy(&plugin, &address, sizeof plugin);
+    embi_plugins_free(plugins);
+    return plugin();
+}
+
+/* Small whole numbers: every sum is exact in any order. */
+enum { M = 3, N = 4, K = 5 };
+
+static float small(int i, int j)
+{
+    return (float)((i * 7 + j * 3) % 11 - 5);
+}
+
+Test(blas, products)
+{
+    emb_ctx *ctx;
+    const struct embi_blas *blas = loaded(&ctx);
+    float a[M * K], b[N * K], bt[K * N], c[M * N], y[M];
+    double da[M * K], dbt[K * N], dc[M * N];
+    for (int i = 0; i < M * K; i++)
+        da[i] = a[i] = small(i / K, i % K);
+    for (int i = 0; i < N * K; i++) {
+        b[i] = small(i / K, i % K + 20);
+        dbt[i % K * N + i / K] = bt[i % K * N + i / K] = b[i];
+    }
+    blas->sgemm_nt(M, N, K, a, K, b, K, c, N);
+    blas->sgemv(M, K, a, K, b, y);
+    for (int i = 0; i < M * N; i++) {
+        float want = 0;
+        for (int k = 0; k < K; k++)
+            want += a[i / N * K + k] * b[i % N * K + k];
+        cr_expect_eq(c[i], want);
+        cr_expect(i % N || y[i / N] == want);
+        dc[i] = c[i] = 1;
+        blas->sgemm_nn(1, 1, K, a + i / N * K, K, bt + i % N, N, c + i, 1);
+        cr_expect_eq(c[i], want + 1);
+    }
+    blas->dgemm_nn(M, N, K, da, K, dbt, N, dc, N);
+    for (int i = 0; i < M * N; i++)
+        cr_expect_eq(dc[i], (double)c[i]);
+    emb_ctx_free(ctx);
+}
+
+Test(blas, gram)
+{
+    emb_ctx *ctx;
+    const struct embi_blas *blas = loaded(&ctx);
+    double a[K * N], c[N * N];
+    for (int i = 0; i < K * N; i++)
+        a[i] = small(i / N, i % N);
+    for (int i = 0; i < N * N; i++)
+        c[i] = 2;
+    blas->dsyrk(N, K, a, N, c, N);
+    for (int i = 0; i < N * N; i++) {
+        double want = 2;
+        for (int k = 0; k < K && i / N <= i % N; k++)
+            want += a[k * N + i / N] * a[k * N + i % N];
+        cr_expect_eq(c[i], want, "%d: %g, not %g", i, c[i], want);
+    }
+    emb_ctx_free(ctx);
+}
+
+/* The second difference matrix has the eigenvalues 2 - 2 cos(j pi / (n + 1)), j = 1 .. n. */
+Test(blas, eigenvalues)
+{
+    enum { SIZE = 40 };
+    emb_ctx *ctx;
+    const struct embi_blas *blas = loaded(&ctx);
+    double a[SIZE * SIZE] = {0}, w[SIZE], v[SIZE * SIZE] = {0};
+    for (int i = 0; i < SIZE; i++) {
+        v[i * SIZE + i] = a[i * SIZE + i] = 2;
+        if (i + 1 < SIZE) /* the lower triangle is not to be read */
+            v[i * SIZE + i + 1] = a[i * SIZE + i + 1] = -1, a[(i + 1) * SIZE + i] = NAN;
+    }
+    cr_assert_eq(blas->dsyevd(SIZE, a, SIZE, w, false), 0);
+    for (int j = 0; j < SIZE; j++)
+        cr_expect(fabs(w[j] - (2 - 2 * cos((j + 1) * M_PI / (SIZE + 1)))) < 1e-13);
+    cr_assert_eq(blas->dsyevd(SIZE, v, SIZE, w, true), 0);
+    for (int j = 0; j < SIZE; j++) /* row j is sin((j + 1) i pi / (n + 1)), of length 1 */
+        for (int i = 0; i < SIZE; i++)
+            cr_expect(fabs(fabs(v[j * SIZE + i]) -
+                           fabs(sqrt(2.0 / (SIZE + 1)) *
+                                sin((j + 1) * (i + 1) * M_PI / (SIZE + 1)))) < 1e-12);
+    emb_ctx_free(ctx);
+}
+
+/* Rows that are multiples of unit vectors: the singular values are the factors. */
+Test(blas, singular_values)
+{
+    enum { ROWS = 3, COLUMNS = 7, STRIDE = 9 };
+    emb_ctx *ctx;
+    const struct embi_blas *blas = loaded(&ctx);
+    double wide[ROWS * STRIDE] = {0}, tall[COLUMNS * STRIDE] = {0}, s[ROWS];
+    for (int i = 0; i < ROWS; i++)
+        wide[i * STRIDE + 2 * i] = tall[2 * i * STRIDE + i] = i == 1 ? -5 : 1 + i;
+    cr_assert_eq(blas->dgesdd_values(ROWS, COLUMNS, wide, STRIDE, s), 0);
+    cr_expect(fabs(s[0] - 5) < 1e-14 && fabs(s[1] - 3) < 1e-14 && fabs(s[2] - 1) < 1e-14);
+    cr_assert_eq(blas->dgesdd_values(COLUMNS, ROWS, tall, STRIDE, s), 0);
+    cr_expect(fabs(s[0] - 5) < 1e-14 && fabs(s[1] - 3) < 1e-14 && fabs(s[2] - 1) < 1e-14);
+    emb_ctx_free(ctx);
+}
