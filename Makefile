@@ -92,14 +92,16 @@ run = $(if $(filter 0,$(V)),@)
 all: $(made)
 	@$(BUILD)/embtool --version
 
-# The program finds its table from where it lies itself, so a tree that is moved, or staged under DESTDIR, works.
-# Only a layout in which that way is another one changes the program, whatever the prefix.
-data_from_bin := $(shell realpath -ms --relative-to='$(bindir)' '$(datadir)/embtool')
-$(BUILD)/cmd/common.o: CPPFLAGS += -DEMBTOOL_DATA='"$(data_from_bin)"'
-$(BUILD)/cmd/common.o: $(BUILD)/layout
+# The program finds its table and its plugins from where it lies itself, so a tree that is moved, or staged under
+# DESTDIR, works. Only a layout in which these ways are others changes the program, whatever the prefix.
+way = $(shell realpath -ms --relative-to='$(bindir)' '$(1)')
+ways := -DEMBTOOL_DATA='"$(call way,$(datadir)/embtool)"' -DEMBTOOL_PLUGINS='"$(call way,$(libdir)/embtool)"'
+placed := $(BUILD)/cmd/common.o $(BUILD)/cmd/places.o
+$(placed): CPPFLAGS += $(ways)
+$(placed): $(BUILD)/layout
 $(BUILD)/layout: always
 	@mkdir -p $(@D)
-	@echo '$(data_from_bin)' | cmp -s - $@ || echo '$(data_from_bin)' >$@
+	@echo $(ways) | cmp -s - $@ || echo $(ways) >$@
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

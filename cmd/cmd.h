@@ -13,8 +13,8 @@
 #include "common.h"
 #include "emb.h"
 #include "opt.h"
+#include "places.h"
 
-#include <limits.h>
 #include <stdio.h>
 
 enum {
@@ -47,6 +47,7 @@ struct run_env {
     const char *table;                                          /* EMBTOOL_TABLE */
     const char *threads;                                        /* EMBTOOL_THREADS */
     const char *disable_cpu;                                    /* EMB_DISABLE_CPU */
+    const char *plugin_path;                                    /* EMB_PLUGIN_PATH */
     const char *hf_hub_cache, *hf_home, *xdg_cache_home, *home; /* of the hub's clients */
     size_t columns;                                             /* COLUMNS */
     bool plain;                                                 /* NO_COLOR, or TERM=dumb */
@@ -63,7 +64,7 @@ struct run {
     bool in_tty, out_tty, err_tty; /* which streams are terminals */
     size_t columns;                /* width of the terminal on stdout; 80 where there is none */
     const char *table_name;        /* of the table that open_table opened, for messages */
-    char builtin[PATH_MAX + 64];   /* path of the built-in table, once it was looked for */
+    char builtin[PLACE_MAX];       /* path of the built-in table, once it was looked for */
     struct embi_buf warnings;      /* what the library warned of: lines, each ended by a NUL */
     struct embi_buf inputs;        /* files that were read, likewise (report.h) */
     struct embi_buf outputs;       /* files that were written, likewise */

@@ -2,9 +2,9 @@
  */
 #include "cmd.h"
 #include "main.h"
+#include "places.h"
 #include "report.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,21 +94,7 @@ static int open_url(struct run *run, const char *url, const emb_open_opts *opts,
 static const char *find_builtin(struct run *run)
 {
     static const char *const places[] = {"../lib/english/english.bin", EMBTOOL_DATA "/english.bin"};
-    char program[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (n <= 0)
-        return NULL;
-    program[n] = 0;
-    char *slash = strrchr(program, '/');
-    if (!slash)
-        return NULL;
-    *slash = 0;
-    for (size_t i = 0; i < EMBI_LEN(places); i++) {
-        snprintf(run->builtin, sizeof run->builtin, "%s/%s", program, places[i]);
-        if (access(run->builtin, R_OK) == 0)
-            return run->builtin;
-    }
-    return NULL;
+    return place_find(places, EMBI_LEN(places), run->builtin) ? run->builtin : NULL;
 }
 
 /* Is the current directory that of a model? */

@@ -1,9 +1,10 @@
 /* main.c - from argv to a command and from its answer to the exit code; no logic of its own.
  *
- * The only file that reads the environment. Standard output is closed here at the end, since that,
- * too, can fail.
+ * The only file that reads the environment, and sets what OpenBLAS reads of it. Standard output is
+ * closed here at the end, since that, too, can fail.
  */
 #include "main.h"
+#include "places.h"
 #include "report.h"
 
 #include <errno.h>
@@ -14,11 +15,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-/* The Makefile says what it found: "http yes  blas no  cuda no". */
-#ifndef EMBTOOL_FEATURES
-#define EMBTOOL_FEATURES "http no  blas no  cuda no"
-#endif
 
 enum { MAX_THREADS = 1024 };
 
@@ -45,6 +41,7 @@ static void read_env(struct run_env *env)
     env->table = variable("EMBTOOL_TABLE");
     env->threads = variable("EMBTOOL_THREADS");
     env->disable_cpu = variable("EMB_DISABLE_CPU");
+    env->plugin_path = variable("EMB_PLUGIN_PATH");
     env->hf_hub_cache = variable("HF_HUB_CACHE");
     if (!env->hf_hub_cache)
         env->hf_hub_cache = variable("HUGGINGFACE_HUB_CACHE");
@@ -121,18 +118,33 @@ static const char *hub_cache(const struct run_env *env, struct embi_buf *path)
     return embi_buf_cstr(path);
 }
 
+/* What OpenBLAS reads while it is loaded, which is later and perhaps never: see emb_ctx_blas_core. A
+ * core type that the user chose stays; how many threads there are is said by -j. */
+static void set_blas_env(const emb_ctx *ctx)
+{
+    const char *core = emb_ctx_blas_core(ctx);
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    if (core)
+        setenv("OPENBLAS_CORETYPE", core, 0);
+}
+
 static int make_context(struct run *run)
 {
     emb_ctx_opts opts = {.size = sizeof opts, .log = say_log, .log_arg = run, .temp = note_temp};
     emb_err err;
-    struct embi_buf cache = {0};
+    struct embi_buf cache = {0}, plugins = {0};
     int code = choose_threads(run, &opts.threads);
     if (code)
         return code;
     opts.disable_cpu = run->env.disable_cpu;
     opts.hub_cache = hub_cache(&run->env, &cache);
+    place_plugins(run->env.plugin_path, &plugins);
+    opts.plugin_path = embi_buf_cstr(&plugins);
     if (emb_ctx_new(&opts, &run->ctx, &err) != EMB_OK)
         code = fail(run, NULL, &err);
+    else
+        set_blas_env(run->ctx);
+    embi_buf_free(&plugins);
     embi_buf_free(&cache);
     return code;
 }
@@ -143,8 +155,9 @@ static int print_version(struct run *run)
     int code = make_context(run);
     if (code)
         return code;
-    embi_buf_print(&text, "embtool %s\n%s  kernels %s  threads %d\n", emb_version(),
-                   EMBTOOL_FEATURES, emb_ctx_kernels(run->ctx), emb_ctx_threads(run->ctx));
+    embi_buf_print(&text, "embtool %s\nhttp no  blas %s  cuda no  kernels %s  threads %d\n",
+                   emb_version(), emb_ctx_plugin(run->ctx, "blas") ? "openblas" : "no",
+                   emb_ctx_kernels(run->ctx), emb_ctx_threads(run->ctx));
     return print_text(run, STDOUT_FILENO, &text);
 }
 

@@ -212,26 +212,23 @@ EMB_API const char *emb_ctx_kernels(const emb_ctx *ctx);
  * loaded when something first needs it and stays in the process to its end.
  *
  * OpenBLAS reads the environment while it is loaded, and chooses its code by the CPU's model
- * number: models newer than itself get code for CPUs of 2004. A program that uses this plugin
- * therefore sets, while it has one thread and unless the user did,
- *
- *     OPENBLAS_CORETYPE to emb_blas_core(NULL), and OPENBLAS_NUM_THREADS to 1;
- *
- * this library, which reads no environment and writes none, holds OpenBLAS at one thread in any
- * case, and never chooses it by itself where it runs code for a CPU without AVX2 on one that has
- * it. */
+ * number: models newer than itself get code for CPUs of 2004. A program that lets this plugin be
+ * used therefore sets, while it has one thread, OPENBLAS_CORETYPE to emb_ctx_blas_core, unless the
+ * user set it, and OPENBLAS_NUM_THREADS to 1. The library, which neither reads nor writes the
+ * environment, holds OpenBLAS at one thread in any case, and never chooses it by itself where it
+ * runs code for a CPU without AVX2 on one that has it. */
 
 /* Is there a file for the plugin of that name? It is not loaded. */
 EMB_API bool emb_ctx_plugin(const emb_ctx *ctx, const char *name);
+
+/* The OPENBLAS_CORETYPE for what this CPU can do, without what the context turned off; a constant
+ * string, or NULL: OpenBLAS may choose. */
+EMB_API const char *emb_ctx_blas_core(const emb_ctx *ctx);
 
 /* Loads the BLAS plugin, if that was not done yet; *about says what it runs, "OpenBLAS 0.3.21 ...
  * SkylakeX ..." (a constant string). EMB_DEVICE: it is not there, cannot be loaded, or is of another
  * version. */
 EMB_API emb_status emb_ctx_blas(emb_ctx *ctx, const char **about, emb_err *err);
-
-/* The OPENBLAS_CORETYPE for what this CPU can do, instruction sets in disable_cpu (as in
- * emb_ctx_opts; may be NULL) left out; NULL: OpenBLAS may choose. */
-EMB_API const char *emb_blas_core(const char *disable_cpu);
 
 /* ------------------------------------------------------------------------------------------------
  * Tables: opening

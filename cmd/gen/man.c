@@ -211,6 +211,11 @@ static const struct variable {
     {"EMBTOOL_TABLE", "the table of commands that read one, where none is named"},
     {"EMBTOOL_THREADS", "threads to use, where -j is not given; 0: all cores"},
     {"EMB_DISABLE_CPU", "instruction sets not to use, such as avx2; for tests"},
+    {"EMB_PLUGIN_PATH", "folders with plugins, absolute, separated by colons; embtool's own come "
+                        "after them"},
+    {"OPENBLAS_CORETYPE",
+     "the kind of CPU that OpenBLAS makes code for, such as HASWELL, instead of "
+     "what embtool finds"},
     {"COLUMNS", "width of the terminal, instead of what it says itself"},
     {"NO_COLOR", "if set, a terminal gets no bold text, and bars of #"},
     {"TERM", "if dumb, the same"},

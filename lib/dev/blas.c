@@ -43,7 +43,7 @@ emb_status embi_blas_get(const struct embi_env *env, const struct embi_blas **bl
             embi_log(env, EMB_LOG_DEBUG, NULL, "blas: %s", p->blas_err.msg);
         else
             embi_log(env, EMB_LOG_DEBUG, NULL, "blas: %s%s", p->blas->config(),
-                     embi_blas_is_current(p->blas) ? "" : ": a core older than this CPU");
+                     embi_blas_is_current(env, p->blas) ? "" : ": a core older than this CPU");
     }
     *blas = p->blas;
     if (!p->blas)
@@ -52,11 +52,11 @@ emb_status embi_blas_get(const struct embi_env *env, const struct embi_blas **bl
 }
 
 /* Names of OpenBLAS's cores that use AVX2 or more. */
-bool embi_blas_is_current(const struct embi_blas *blas)
+bool embi_blas_is_current(const struct embi_env *env, const struct embi_blas *blas)
 {
     static const char *const cores[] = {"Haswell",  "Zen",        "Excavator",
                                         "SkylakeX", "Cooperlake", "Sapphirerapids"};
-    if (!(embi_cpu_features(NULL) & EMBI_CPU_AVX2))
+    if (!(env->cpu & EMBI_CPU_AVX2))
         return true;
     for (size_t i = 0; i < EMBI_LEN(cores); i++)
         if (strcasecmp(blas->core(), cores[i]) == 0)

@@ -38,6 +38,6 @@ emb_status embi_blas_get(const struct embi_env *env, const struct embi_blas **bl
 
 /* Does the library behind it use this CPU's vector units? OpenBLAS takes models that are newer than
  * itself for a very old one, and is then not worth a choice. */
-bool embi_blas_is_current(const struct embi_blas *blas);
+bool embi_blas_is_current(const struct embi_env *env, const struct embi_blas *blas);
 
 #endif

@@ -24,8 +24,8 @@ emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err)
     c->env.log_arg = EMBI_HAS(opts, log_arg) ? opts->log_arg : NULL;
     c->env.temp = EMBI_HAS(opts, temp) ? opts->temp : NULL;
     c->env.temp_arg = EMBI_HAS(opts, temp_arg) ? opts->temp_arg : NULL;
-    c->env.kern =
-        embi_kern_choose(embi_cpu_features(EMBI_HAS(opts, disable_cpu) ? opts->disable_cpu : NULL));
+    c->env.cpu = embi_cpu_features(EMBI_HAS(opts, disable_cpu) ? opts->disable_cpu : NULL);
+    c->env.kern = embi_kern_choose(c->env.cpu);
     emb_status status =
         embi_pool_new(EMBI_HAS(opts, threads) ? opts->threads : 0, &c->env.pool, err);
     const char *cache = EMBI_HAS(opts, hub_cache) ? opts->hub_cache : NULL;
@@ -75,10 +75,9 @@ emb_status emb_ctx_blas(emb_ctx *ctx, const char **about, emb_err *err)
     return status;
 }
 
-const char *emb_blas_core(const char *disable_cpu)
+const char *emb_ctx_blas_core(const emb_ctx *ctx)
 {
-    unsigned features = embi_cpu_features(disable_cpu);
-    if (features & EMBI_CPU_AVX512)
+    if (ctx->env.cpu & EMBI_CPU_AVX512)
         return "SKYLAKEX";
-    return features & EMBI_CPU_AVX2 ? "HASWELL" : NULL;
+    return ctx->env.cpu & EMBI_CPU_AVX2 ? "HASWELL" : NULL;
 }

@@ -19,6 +19,7 @@ struct embi_env {
     emb_temp_fn *temp; /* may be NULL */
     void *temp_arg;
     struct embi_pool *pool;
+    unsigned cpu; /* what it can do, but for what was turned off (num/cpu.h) */
     const struct embi_kern *kern;
     struct embi_plugins *plugins;
 };

@@ -139,6 +139,20 @@ def loaded_libraries(build):
     expect(sorted(set(needed) - allowed - sanitizers), "libraries that cost start-up")
 
 
+def plugins(build):
+    """A plugin exports one function, imports nothing from libemb, and is linked to the library it is for."""
+    found = sorted((build / "lib/embtool").glob("libemb-*.so"))
+    if not found:
+        raise Skip("no plugin was built")
+    for path in found:
+        name = path.stem.removeprefix("libemb-")
+        symbols = [line.split() for line in output("nm", "-D", path).splitlines()]
+        expect(sorted({s[-1] for s in symbols if s[-2] not in "Uw"} ^ {f"embi_{name}_plugin"}), f"exports of {path.name}")
+        expect(sorted(s[-1] for s in symbols if s[-2] in "Uw" and s[-1].startswith("emb")), f"imports of {path.name}")
+        needed = re.findall(r"NEEDED.*\[(.*)\]", output(tool("readelf"), "-d", path))
+        assert any(name in n for n in needed), f"{path.name} needs {needed}"
+
+
 BANNED_WORDS = {r"\bTODO\b|\bFIXME\b|\bXXX\b": "unfinished", r"\b(strtod|strtof|atof|sscanf)\s*\(": "locale",
                 r"\b(sprintf|strcpy|strcat|gets|alloca)\s*\(": "unsafe",
                 r"printf\s*\([^;]*%[-+ 0-9.*]*l?[fgeEGF]\b": "numbers for users go through emb_number_*"}
@@ -233,8 +247,8 @@ def docs_paths(_):
     expect(bad, "named, but not there")
 
 
-CHECKS = [layers, exports, forbidden_calls, no_globals, header_alone, loaded_libraries, banned_words, clang_format,
-          clang_tidy, cppcheck, options_documented, docs_paths]
+CHECKS = [layers, exports, forbidden_calls, no_globals, header_alone, loaded_libraries, plugins, banned_words,
+          clang_format, clang_tidy, cppcheck, options_documented, docs_paths]
 
 
 def main():

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 
 #include "dev/load.h"
+#include "num/cpu.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -95,6 +96,29 @@ Test(plugins, never_the_current_directory)
     refused("mirror:./mirror", "not there");
     cr_assert_eq(chdir(build("tests/plugins/mirror")), 0);
     refused(":.::./", "not there");
+}
+
+static const char *core_name;
+
+static const char *core_of_test(void)
+{
+    return core_name;
+}
+
+Test(plugins, judges_the_core)
+{
+    static const struct {
+        const char *core;
+        bool current;
+    } cores[] = {{"Haswell", true}, {"SkylakeX", true}, {"Zen", true},         {"Prescott", false},
+                 {"Core2", false},  {"Nehalem", false}, {"Sandybridge", false}};
+    const struct embi_blas blas = {.core = core_of_test};
+    const struct embi_env new = {.cpu = EMBI_CPU_AVX2}, old = {.cpu = 0};
+    for (size_t i = 0; i < EMBI_LEN(cores); i++) {
+        core_name = cores[i].core;
+        cr_expect_eq(embi_blas_is_current(&new, &blas), cores[i].current, "%s", core_name);
+        cr_expect(embi_blas_is_current(&old, &blas), "%s", core_name);
+    }
 }
 
 static const struct embi_blas *loaded(emb_ctx **ctx)
