@@ -48,7 +48,8 @@ static const struct opt options[] = {
     OPT("exclude", 0, OPT_LIST, AT(exclude), "TOKEN", "this row may not answer; repeatable"),
     OPT("include-query", 0, OPT_FLAG, AT(include_query), NULL, "rows of the query may answer it"),
     OPT("center", 0, OPT_FLAG, AT(center), NULL, "subtract the table's mean row first"),
-    OPT("backend", 0, OPT_CHOICE, AT(backend), "auto|native", "who computes (default auto)"),
+    OPT("backend", 0, OPT_CHOICE, AT(backend), "auto|native|blas",
+        "who multiplies: our own loops, OpenBLAS, or what is faster (default auto)"),
     OPT_HEADING("Scores instead of a search"),
     OPT("pairs", 0, OPT_FLAG, AT(pairs), NULL,
         "the score of each two arguments, or of each line `a TAB b`"),
@@ -98,6 +99,9 @@ static int check_search(struct run *run, const struct similar_opts *o)
         return usage_error(run, "--digits: expected 0 to 17");
     if (o->has_restrict && o->restrict_rows == 0)
         return usage_error(run, "--restrict 0: expected 1 or more");
+    if (o->method == METHOD_MUL && o->backend == EMB_BACKEND_BLAS)
+        return usage_error(run, "--method mul is no product of matrices: --backend blas has no "
+                                "part in it");
     if (o->method == METHOD_MUL && o->metric != EMB_COSINE)
         return usage_error(run, "--method mul is defined for the cosine metric alone");
     return EXIT_DONE;
@@ -107,7 +111,8 @@ static int check_search(struct run *run, const struct similar_opts *o)
 static int check_scores(struct run *run, const struct similar_opts *o, const char *format)
 {
     const char *name = o->pairs ? "--pairs" : "--matrix";
-    bool filtered = o->has_min_score || o->farthest || o->has_restrict || o->match || o->exclude.n;
+    bool filtered = o->has_min_score || o->farthest || o->has_restrict || o->match ||
+                    o->exclude.n || o->backend == EMB_BACKEND_BLAS;
     if (!is_scores(o))
         return EXIT_DONE;
     if (o->pairs && o->matrix)
@@ -121,11 +126,21 @@ static int check_scores(struct run *run, const struct similar_opts *o, const cha
     if (filtered || o->method == METHOD_MUL)
         return usage_error(run,
                            "%s scores just the rows that are named: no options that choose "
-                           "hits, no --method mul",
+                           "hits, no --method mul, no --backend blas",
                            name);
     if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
         return usage_error(run, "%s writes text or JSON, not %s", name, format);
     return EXIT_DONE;
+}
+
+/* A backend that is not there is told before a query is read. */
+static int load_backend(struct run *run, const struct similar_opts *o)
+{
+    const char *about;
+    emb_err err;
+    if (o->backend != EMB_BACKEND_BLAS || emb_ctx_blas(run->ctx, &about, &err) == EMB_OK)
+        return EXIT_DONE;
+    return fail(run, "--backend blas", &err);
 }
 
 static int open_queries(struct similar *s)
@@ -186,6 +201,8 @@ static int run_similar(struct run *run, void *opts)
         code = output_format(run, FORMATS, &s.format);
     if (!code)
         code = check_scores(run, s.opts, s.format);
+    if (!code)
+        code = load_backend(run, s.opts);
     if (!code)
         code = open_table(run, &s.table, &s.info);
     if (code)

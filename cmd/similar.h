@@ -15,7 +15,7 @@ struct similar_opts {
     double min_score;
     const char *match, *vectors, *tokens_file;
     struct opt_list exclude;
-    int metric, method, backend; /* places in their lists: emb_metric, enum method */
+    int metric, method, backend; /* places in their lists: emb_metric, enum method, emb_backend */
     bool has_min_score, has_restrict, farthest, include_query, pairs, matrix, center, all,
         raw_terms, tokens;
 };

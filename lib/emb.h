@@ -403,6 +403,10 @@ typedef struct emb_hit {
  *   euclidean  -|x - q| */
 typedef enum emb_metric { EMB_COSINE, EMB_DOT, EMB_EUCLIDEAN } emb_metric;
 
+/* What multiplies queries and rows. The hits, their order and their scores are the same. AUTO: the
+ * BLAS plugin for many queries, where it is there, and our own loops otherwise. */
+typedef enum emb_backend { EMB_BACKEND_AUTO, EMB_BACKEND_NATIVE, EMB_BACKEND_BLAS } emb_backend;
+
 typedef struct emb_search_opts {
     size_t size;
     uint64_t k; /* hits for each query; 0 or more than V: V */
@@ -415,6 +419,7 @@ typedef struct emb_search_opts {
     const uint64_t *exclude;    /* rows that may not answer, for each query: those of query i */
     const size_t *exclude_ends; /* are exclude[exclude_ends[i-1] .. exclude_ends[i]-1]    [Q] */
     const double *center;       /* subtracted from every row (and already from queries)   [d] */
+    emb_backend backend;        /* for emb_search */
 } emb_search_opts;
 
 /* What a search met. */
@@ -428,8 +433,9 @@ typedef struct emb_search_info {
  * in double precision in one fixed order, and ranks are by that score whatever the threads, the
  * instruction set or the number of queries.
  * EMB_BAD_DATA with err->at = i: query i holds NaN or an infinity, or is zero under cosine.
- * EMB_BAD_ARG: queries of other dims or another type, or options that make no sense. opts may be
- * NULL (all rows, by cosine), and so may info. */
+ * EMB_BAD_ARG: queries of other dims or another type, or options that make no sense. EMB_DEVICE: the
+ * BLAS plugin was asked for, and emb_ctx_blas fails. opts may be NULL (all rows, by cosine), and so
+ * may info. */
 EMB_API emb_status emb_search(const emb_table *table, const emb_block *queries,
                               const emb_search_opts *opts, emb_hit *hits /* [Q, k] */,
                               size_t *counts /* [Q] */, emb_search_info *info, emb_err *err);

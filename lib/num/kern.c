@@ -17,17 +17,27 @@ const struct embi_kern *embi_kern_choose(unsigned features)
     return &embi_kern_scalar;
 }
 
+/* gamma_m = m u / (1 - m u) for m roundings. */
+static double gamma_of(double roundings)
+{
+    double mu = roundings * 0x1p-24;
+    if (mu >= 0.5)
+        return 1e15; /* above exp(mu) - 1 for every d: no bound to work with */
+    return mu / (1 - mu);
+}
+
 /* Roundings that one product can meet on its way into the sum: its own (1), its lane of at least 8
  * (d / 8), joining lanes and unrolled accumulators (at most 5), the rounding of its two factors to
  * f32 (2), and 2 to spare. Below 8 elements the sum may run straight: 7 + 2 is less. */
 double embi_dot_bound(uint32_t d)
 {
-    uint32_t lane = d / 8 + 1;
-    double roundings = (double)lane + 10;
-    double mu = roundings * 0x1p-24;
-    if (mu >= 0.5)
-        return 1e15; /* above exp(mu) - 1 for every d: no bound to work with */
-    return mu / (1 - mu);
+    return gamma_of((double)(d / 8 + 1) + 10);
+}
+
+/* Its own (1), d additions if the sum begins with a zero, the two factors (2), and 2 to spare. */
+double embi_any_order_bound(uint32_t d)
+{
+    return gamma_of((double)d + 5);
 }
 
 double embi_dot_f64(const double *a, const double *b, uint32_t d)

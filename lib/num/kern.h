@@ -49,6 +49,9 @@ const struct embi_kern *embi_kern_choose(unsigned features);
  * products over at least 8 lanes in f32, with room for the rounding of q and of the row to f32. */
 double embi_dot_bound(uint32_t d);
 
+/* The same for products summed in any order, as a BLAS does. */
+double embi_any_order_bound(uint32_t d);
+
 /* How 8 virtual lanes become one sum, everywhere: in the order of halving a vector of 8 again and
  * again. */
 static inline double embi_join_lanes(const double lane[8])

@@ -71,6 +71,9 @@ static emb_status check(const struct embi_search *s, const emb_block *terms, emb
 {
     if (s->opts.metric != EMB_COSINE)
         return embi_fail(err, EMB_BAD_ARG, -1, "3CosMul is defined for cosine alone");
+    if (s->opts.backend == EMB_BACKEND_BLAS)
+        return embi_fail(err, EMB_BAD_ARG, -1,
+                         "3CosMul is no product of matrices: BLAS has no part in it");
     if (!emb_dtype_is_float(terms->dtype))
         return embi_fail(err, EMB_BAD_ARG, -1, "terms of type %s; a float type expected",
                          emb_dtype_name(terms->dtype));

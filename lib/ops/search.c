@@ -10,6 +10,7 @@
  */
 #include "ops/search.h"
 #include "num/dtype.h"
+#include "num/kern.h"
 #include "util/err.h"
 #include "util/pool.h"
 
@@ -71,6 +72,9 @@ static emb_status check_options(const struct embi_search *s, emb_err *err)
         return embi_fail(err, EMB_BAD_ARG, -1, "the lowest score is NaN");
     if (o->exclude && !o->exclude_ends)
         return embi_fail(err, EMB_BAD_ARG, -1, "exclude without exclude_ends");
+    if (o->backend != EMB_BACKEND_AUTO && o->backend != EMB_BACKEND_NATIVE &&
+        o->backend != EMB_BACKEND_BLAS)
+        return embi_fail(err, EMB_BAD_ARG, -1, "unknown backend %d", (int)o->backend);
     for (uint32_t i = 0; o->center && i < s->dims; i++)
         if (!isfinite(o->center[i]))
             return embi_fail(err, EMB_BAD_ARG, i, "the center holds NaN or an infinity");
@@ -91,6 +95,7 @@ emb_status embi_search_begin(struct embi_search *s, const emb_table *table,
         return status;
     uint64_t rows = table->layout.rows;
     s->dims = table->layout.dims;
+    s->bound = embi_dot_bound(s->dims);
     s->k = s->opts.k == 0 ? rows : embi_min(s->opts.k, rows);
     s->rows = s->opts.restrict_rows == 0 ? rows : embi_min(s->opts.restrict_rows, rows);
     status = check_options(s, err);
@@ -260,6 +265,8 @@ emb_status emb_search(const emb_table *table, const emb_block *queries, const em
     struct batch b = {0};
     emb_search_info found = {0};
     emb_status status = embi_search_begin(&s, table, opts, queries->rows, err);
+    if (!status)
+        status = embi_search_choose(&s, queries->rows, err);
     if (!status)
         status = batch_new(&b, queries->rows, s.dims, err);
     if (!status && queries->rows > 0)

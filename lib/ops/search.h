@@ -1,6 +1,6 @@
 /* search.h - what the parts of search share: checked options, canonical scores, the exact scan.
  *
- * A search has two ways. The fast one (search_fast.c) finds candidates with the f32 kernels and
+ * A search has two ways. The fast one (search_fast.c) finds candidates with the f32 products and
  * their error bound, and scores those again; the exact one (search_exact.c) scores every row
  * canonically. Both rank by the canonical score, so they give the same answer, and the choice
  * between them shows in nothing but time.
@@ -14,12 +14,14 @@
 /* One search: options that were checked, and what it found out about the table. */
 struct embi_search {
     const emb_table *table;
-    emb_search_opts opts; /* complete; size is that of this library's struct */
-    uint32_t dims;        /* d */
-    uint64_t rows;        /* only rows below answer */
-    uint64_t k;           /* hits a query may have: 1..V, or 0 if V is 0 */
-    uint64_t *exclude;    /* opts.exclude, the rows of each query sorted */
-    bool counted;         /* nonfinite_rows is known: some scan went over all rows */
+    emb_search_opts opts;         /* complete; size is that of this library's struct */
+    uint32_t dims;                /* d */
+    uint64_t rows;                /* only rows below answer */
+    uint64_t k;                   /* hits a query may have: 1..V, or 0 if V is 0 */
+    uint64_t *exclude;            /* opts.exclude, the rows of each query sorted */
+    const struct embi_blas *blas; /* multiplies in the fast way; NULL: the kernels do */
+    double bound;                 /* of its products: g of interval.h */
+    bool counted;                 /* nonfinite_rows is known: some scan went over all rows */
     uint64_t nonfinite_rows;
 };
 
@@ -27,6 +29,17 @@ struct embi_search {
 emb_status embi_search_begin(struct embi_search *s, const emb_table *table,
                              const emb_search_opts *opts, size_t n, emb_err *err);
 void embi_search_end(struct embi_search *s);
+
+/* Chooses who multiplies, by opts.backend, for n queries. EMB_DEVICE: the plugin is not there. */
+emb_status embi_search_choose(struct embi_search *s, size_t n, emb_err *err);
+
+/* products[q * n + r] = queries[q] . rows[r]: queries [m, d] without gaps, n rows [n, d] at a distance
+ * of `stride` floats. */
+void embi_search_multiply(const struct embi_blas *blas, const float *queries, size_t m,
+                          const float *rows, size_t n, size_t d, size_t stride, float *products);
+
+/* Can the rows of this table be given to that where they lie? */
+bool embi_search_blas_in_place(const emb_table *table);
 
 /* May this row answer at all (opts.allowed), and may it answer query i (opts.exclude)? */
 static inline bool embi_search_allowed(const struct embi_search *s, uint64_t row)

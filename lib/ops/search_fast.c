@@ -1,12 +1,13 @@
-/* search_fast.c - the fast way of search: f32 kernels over blocks of rows, intervals, canonical
+/* search_fast.c - the fast way of search: f32 products over blocks of rows, intervals, canonical
  * rescore.
  *
- * Each worker of the pool goes over its blocks in pieces: dot products and norms of the rows, the
- * intervals of their scores (interval.h), and for each query the rows that may be among its k best
+ * Each worker of the pool goes over its blocks in pieces: dot products (by the kernels, or by BLAS
+ * for all queries at once) and norms of the rows, the intervals of their scores (interval.h), and for each query the rows that may be among its k best
  * (topk.h). Rows whose norm is out of the kernels' range (zero, tiny, huge, NaN, Inf) are scored
  * canonically at once, which is also where rows that are not finite are found. Why a dropped row is
  * not among the answers is said in search.c.
  */
+#include "dev/load.h"
 #include "num/dtype.h"
 #include "num/kern.h"
 #include "ops/interval.h"
@@ -33,6 +34,7 @@ struct worker {
     struct embi_keys keys;
     double lo[EMBI_BLOCK_ROWS], hi[EMBI_BLOCK_ROWS];
     float *block;                       /* [piece_rows, d], where rows are not used in place */
+    float *products;                    /* [queries, rows of the piece], by BLAS */
     double *wide;                       /* [piece_rows, d], with a center; else [1, d]       */
     struct embi_candidates *candidates; /* [queries]                     */
     struct embi_candidate *lists;       /* [queries, cap]                */
@@ -64,7 +66,7 @@ static size_t cap_of(const struct embi_search *s)
 bool embi_search_fast_can(const struct embi_search *s, double q_norm2)
 {
     const emb_search_opts *o = &s->opts;
-    if (s->k > MOST_HITS || s->rows <= cap_of(s) || embi_dot_bound(s->dims) > EMBI_LARGEST_BOUND)
+    if (s->k > MOST_HITS || s->rows <= cap_of(s) || s->bound > EMBI_LARGEST_BOUND)
         return false;
     if (o->farthest && o->has_min_score) /* which rows are low enough to be left out? */
         return false;
@@ -100,6 +102,25 @@ static emb_status load_piece(const struct pass *p, struct worker *w, uint64_t fi
         embi_to_f32(s->table->env->kern, w->block + i * d, w->wide + i * d, EMB_F64, d);
     }
     return status;
+}
+
+/* All queries with all rows first .. end-1 of the piece by BLAS, into w->products. */
+static void multiply(const struct pass *p, struct worker *w, uint64_t first, uint64_t end)
+{
+    size_t d = p->s->dims;
+    bool in_place = p->in_place;
+    embi_search_multiply(p->s->blas, p->units, p->queries.n,
+                         in_place ? embi_table_row(p->s->table, first) : w->block, end - first, d,
+                         in_place ? p->s->table->layout.row_stride / sizeof(float) : d,
+                         w->products);
+}
+
+/* Those of one query with the rows that may answer, into w->dot. */
+static void pick(struct worker *w, size_t query, uint64_t first, uint64_t end)
+{
+    const float *products = w->products + query * (end - first);
+    for (size_t i = 0; i < w->n; i++)
+        w->dot[i] = products[w->ids[i] - first];
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -159,12 +180,17 @@ static emb_status scan_piece(const struct pass *p, struct worker *w, uint64_t fi
     emb_status status = load_piece(p, w, first, end, err);
     if (status || w->n == 0)
         return status;
+    p->dot(w->rows, w->n, d, p->units, w->dot, w->norm2); /* of query 0, with the norms */
+    embi_keys_prepare(&w->keys, &p->measure, w->norm2, w->n);
+    if (p->s->blas)
+        multiply(p, w, first, end);
     for (size_t q = 0; q < p->queries.n; q++) {
-        if (q > 0 && w->candidates[q].overflow)
+        if (w->candidates[q].overflow)
             continue;
-        p->dot(w->rows, w->n, d, p->units + q * d, w->dot, q == 0 ? w->norm2 : NULL);
-        if (q == 0)
-            embi_keys_prepare(&w->keys, &p->measure, w->norm2, w->n);
+        if (p->s->blas)
+            pick(w, q, first, end);
+        else if (q > 0)
+            p->dot(w->rows, w->n, d, p->units + q * d, w->dot, NULL);
         collect(p, w, q);
     }
     return score_odd_rows(p, w, err);
@@ -269,6 +295,7 @@ static void free_pass(struct pass *p)
 {
     for (int w = 0; p->workers && w < p->n_workers; w++) {
         free(p->workers[w].block);
+        free(p->workers[w].products);
         free(p->workers[w].wide);
         free(p->workers[w].candidates);
         free(p->workers[w].lists);
@@ -282,11 +309,13 @@ static emb_status alloc_worker(const struct pass *p, struct worker *w, emb_err *
     size_t d = p->s->dims, n = p->queries.n;
     size_t block = p->in_place ? 0 : p->piece_rows * d;
     size_t wide = p->s->opts.center ? p->piece_rows * d : d;
+    size_t products = p->s->blas ? n * p->piece_rows : 0;
     w->block = malloc(block * sizeof *w->block + 1);
+    w->products = malloc(products * sizeof *w->products + 1);
     w->wide = malloc(wide * sizeof *w->wide + 1);
     w->candidates = malloc(n * sizeof *w->candidates);
     w->lists = malloc(n * p->cap * sizeof *w->lists);
-    if (!w->block || !w->wide || !w->candidates || !w->lists)
+    if (!w->block || !w->products || !w->wide || !w->candidates || !w->lists)
         return embi_fail_memory(err, wide * sizeof *w->wide, "search");
     for (size_t q = 0; q < n; q++)
         w->candidates[q] = (struct embi_candidates){
@@ -312,26 +341,35 @@ static emb_status alloc_pass(struct pass *p, emb_err *err)
     return status;
 }
 
-/* Chooses the kernel, and how rows are cut into pieces and items. */
-static void plan(struct pass *p)
+/* Chooses the kernel. */
+static void plan_products(struct pass *p)
 {
     const emb_table *t = p->s->table;
     const struct embi_kern *kern = t->env->kern;
     emb_dtype dtype = t->layout.dtype;
     bool as_stored = dtype == EMB_F32 || dtype == EMB_F16 || dtype == EMB_BF16;
-    p->in_place = as_stored && !p->s->opts.center && embi_table_direct(t);
+    p->in_place = !p->s->opts.center &&
+                  (p->s->blas ? embi_search_blas_in_place(t) : as_stored && embi_table_direct(t));
     p->dot = kern->dot_f32;
     if (p->in_place && dtype != EMB_F32)
         p->dot = dtype == EMB_F16 ? kern->dot_f16 : kern->dot_bf16;
-    p->measure =
-        (struct embi_measure){p->s->opts.metric, p->s->opts.farthest, embi_dot_bound(p->s->dims)};
+    p->measure = (struct embi_measure){p->s->opts.metric, p->s->opts.farthest, p->s->bound};
     p->cap = cap_of(p->s);
+}
 
+/* Chooses how rows are cut into pieces and items. BLAS copies what it multiplies into its own
+ * caches, and wants large pieces. */
+static void plan_pieces(struct pass *p)
+{
     uint64_t row_bytes = embi_max(1, p->s->dims * sizeof(float));
     p->piece_rows = EMBI_BLOCK_ROWS;
-    if (!p->in_place || p->queries.n > 1)
+    if (!p->s->blas && (!p->in_place || p->queries.n > 1))
         p->piece_rows = embi_min(EMBI_BLOCK_ROWS, embi_max(4, PIECE_BYTES / row_bytes));
     p->item_rows = embi_max(1, ITEM_BYTES / (row_bytes * EMBI_BLOCK_ROWS)) * EMBI_BLOCK_ROWS;
+    if (p->s->blas && p->n_workers > EMBI_BLAS_CALLS) {
+        uint64_t blocks = p->s->rows / EMBI_BLAS_CALLS / EMBI_BLOCK_ROWS + 1;
+        p->item_rows = embi_max(p->item_rows, blocks * EMBI_BLOCK_ROWS);
+    }
 }
 
 static emb_status run_pass(struct embi_search *s, struct embi_queries queries, emb_hit *hits,
@@ -340,7 +378,8 @@ static emb_status run_pass(struct embi_search *s, struct embi_queries queries, e
     struct pass p = {.s = s, .queries = queries};
     double products = (double)s->rows * s->dims * (double)queries.n;
     struct embi_pool *pool = embi_search_pool(s, products, &p.n_workers);
-    plan(&p);
+    plan_products(&p);
+    plan_pieces(&p);
     emb_status status = alloc_pass(&p, err);
     if (!status)
         status = embi_loop(pool, (s->rows + p.item_rows - 1) / p.item_rows, scan_item, &p, err);

@@ -3,7 +3,7 @@
  * A plain main, so that it runs under ThreadSanitizer. Tables are raw, .npy and word2vec files made
  * here. What is expected: scores within rounding of long double sums written out in this file; hits
  * that are, bit for bit, the first k of all rows sorted by (emb_score, row), whatever the threads,
- * the instruction set and the number of queries.
+ * the instruction set, the backend and the number of queries.
  */
 #include "check.h"
 #include "emb.h"
@@ -49,20 +49,43 @@ static double random_unit(void)
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Contexts: threads and instruction sets
+ * Contexts: threads and instruction sets; ways: a context and a backend
  */
 enum { CONTEXTS = 4 };
 static emb_ctx *contexts[CONTEXTS];
+static const struct {
+    int context;
+    emb_backend backend;
+} ways[] = {{0, EMB_BACKEND_NATIVE}, {1, EMB_BACKEND_NATIVE}, {2, EMB_BACKEND_AUTO},
+            {3, EMB_BACKEND_NATIVE}, {0, EMB_BACKEND_BLAS},   {1, EMB_BACKEND_BLAS}};
+static int n_ways = sizeof ways / sizeof *ways;
 
+/* The plugins of this build: BUILD/tests/kern/search_main, BUILD/lib/embtool. */
+static const char *plugin_path(void)
+{
+    static char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 64);
+    need(n > 0, "readlink");
+    path[n] = 0;
+    for (int up = 0; up < 3; up++)
+        *strrchr(path, '/') = 0;
+    return strcat(path, "/lib/embtool");
+}
+
+/* Where OpenBLAS is not installed, the last two ways are left out. */
 static void open_contexts(void)
 {
     emb_err err;
     for (int i = 0; i < CONTEXTS; i++) {
-        emb_ctx_opts opts = {
-            .size = sizeof opts, .threads = i % 2 ? 3 : 1, .disable_cpu = i / 2 ? "avx2" : NULL};
+        emb_ctx_opts opts = {.size = sizeof opts,
+                             .threads = i % 2 ? 3 : 1,
+                             .disable_cpu = i / 2 ? "avx2" : NULL,
+                             .plugin_path = plugin_path()};
         need(emb_ctx_new(&opts, &contexts[i], &err) == EMB_OK, "emb_ctx_new");
     }
     need(strcmp(emb_ctx_kernels(contexts[2]), "scalar") == 0, "turning kernels off");
+    if (!emb_ctx_plugin(contexts[0], "blas"))
+        n_ways -= 2;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -243,25 +266,25 @@ static size_t slow_search(const struct data *t, const double *q, size_t query,
 }
 
 /* ------------------------------------------------------------------------------------------------
- * One search in every context
+ * One search in every way
  */
 static void compare(const emb_hit *got, size_t count, const emb_hit *want, size_t n, uint64_t k,
-                    int context, size_t query)
+                    int way, size_t query)
 {
     size_t most = n < k ? n : k;
-    CHECK(count == most, "context %d query %zu: %zu hits, not %zu", context, query, count, most);
+    CHECK(count == most, "way %d query %zu: %zu hits, not %zu", way, query, count, most);
     for (size_t i = 0; i < count && i < most; i++)
         if (got[i].row != want[i].row ||
             memcmp(&got[i].score, &want[i].score, sizeof(double)) != 0) {
-            CHECK(false, "context %d query %zu hit %zu: row %llu score %a, not row %llu score %a",
-                  context, query, i, (unsigned long long)got[i].row, got[i].score,
+            CHECK(false, "way %d query %zu hit %zu: row %llu score %a, not row %llu score %a", way,
+                  query, i, (unsigned long long)got[i].row, got[i].score,
                   (unsigned long long)want[i].row, want[i].score);
             return;
         }
 }
 
 /* Queries [n, d] in f64, searched as they are or, if all are f32, in that type with gaps between
- * rows. Returns the exact_queries of the first context. */
+ * rows. Returns the exact_queries of the first way. */
 static uint64_t check_search(const struct data *t, const double *queries, size_t n,
                              emb_search_opts o, emb_dtype query_dtype)
 {
@@ -279,17 +302,19 @@ static uint64_t check_search(const struct data *t, const double *queries, size_t
              "emb_convert");
     }
     emb_block block = {stored, n, t->dims, query_dtype, query_dtype == EMB_F32 ? stride : 0};
-    for (int c = 0; c < CONTEXTS; c++) {
+    for (int w = 0; w < n_ways; w++) {
         emb_search_info info;
         memset(got, 0xFF, n * k * sizeof *got);
-        emb_status status = emb_search(t->tables[c], &block, &o, got, counts, &info, &err);
-        CHECK(status == EMB_OK, "context %d: %s", c, err.msg);
+        o.backend = ways[w].backend;
+        emb_status status =
+            emb_search(t->tables[ways[w].context], &block, &o, got, counts, &info, &err);
+        CHECK(status == EMB_OK, "way %d: %s", w, err.msg);
         for (size_t i = 0; status == EMB_OK && i < n; i++)
-            compare(got + i * k, counts[i], want + i * t->rows, wanted[i], k, c, i);
+            compare(got + i * k, counts[i], want + i * t->rows, wanted[i], k, w, i);
         CHECK(status != EMB_OK || info.nonfinite_rows == nonfinite,
-              "context %d: %llu non-finite rows, not %llu", c,
-              (unsigned long long)info.nonfinite_rows, (unsigned long long)nonfinite);
-        if (c == 0)
+              "way %d: %llu non-finite rows, not %llu", w, (unsigned long long)info.nonfinite_rows,
+              (unsigned long long)nonfinite);
+        if (w == 0)
             exact = info.exact_queries;
         searches++;
     }
@@ -522,6 +547,46 @@ static void test_many_queries(void)
     drop_table(&t);
 }
 
+/* Long rows, where sums in any order are least alike; AUTO takes BLAS for the second. */
+static void test_long_rows(void)
+{
+    double *m = random_matrix(1600, 1027, 1);
+    put_odd_rows(m, 1027, 1e10, 1e-10);
+    struct data t = make_table(1600, 1027, EMB_F32, m);
+    double *q = some_queries(&t);
+    check_all(&t, q, Q, (emb_search_opts){0}, EMB_F64);
+    free(q);
+    check_search(&t, m, 70, (emb_search_opts){.k = 10}, EMB_F64);
+    drop_table(&t);
+}
+
+/* Without a plugin: native by itself, an error where BLAS was asked for. */
+static void test_without_plugin(void)
+{
+    emb_ctx *ctx;
+    emb_err err;
+    emb_table *table;
+    double q[4] = {1, 2, 3, 4};
+    emb_block block = {q, 1, 4, EMB_F64, 0};
+    emb_hit hit;
+    size_t count;
+    struct data t = make_table(20, 4, EMB_F32, random_matrix(20, 4, 1));
+    emb_open_opts opts = {
+        .size = sizeof opts, .format = "raw", .raw_dims = 4, .input_dtype = EMB_F32};
+    char path[64];
+    snprintf(path, sizeof path, "%s/t.raw", directory);
+    need(emb_ctx_new(NULL, &ctx, &err) == EMB_OK, "emb_ctx_new");
+    need(emb_table_open(ctx, path, &opts, &table, &err) == EMB_OK, "emb_table_open");
+    emb_search_opts o = {.size = sizeof o, .k = 1, .backend = EMB_BACKEND_BLAS};
+    CHECK(emb_search(table, &block, &o, &hit, &count, NULL, &err) == EMB_DEVICE, "no plugin");
+    CHECK(strstr(err.msg, "the BLAS plugin is not there") != NULL, "%s", err.msg);
+    o.backend = EMB_BACKEND_AUTO;
+    CHECK(emb_search(table, &block, &o, &hit, &count, NULL, &err) == EMB_OK, "%s", err.msg);
+    emb_table_close(table);
+    emb_ctx_free(ctx);
+    drop_table(&t);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Refusals, empty tables
  */
@@ -551,6 +616,7 @@ static void test_refusals(void)
     refuse(&t, &block, (emb_search_opts){.k = 1, .has_min_score = true, .min_score = NAN},
            EMB_BAD_ARG, -1);
     refuse(&t, &block, (emb_search_opts){.k = 1, .center = center}, EMB_BAD_ARG, 2);
+    refuse(&t, &block, (emb_search_opts){.k = 1, .backend = (emb_backend)3}, EMB_BAD_ARG, -1);
     uint64_t row = 3;
     refuse(&t, &block, (emb_search_opts){.k = 1, .exclude = &row}, EMB_BAD_ARG, -1);
     size_t backwards[2] = {1, 0};
@@ -672,6 +738,10 @@ static void test_mul(void)
     CHECK(emb_search_mul(t.tables[0], &block, weights, &o, got, &count, NULL, &err) == EMB_BAD_ARG,
           "dot");
     o.metric = EMB_COSINE;
+    o.backend = EMB_BACKEND_BLAS;
+    CHECK(emb_search_mul(t.tables[0], &block, weights, &o, got, &count, NULL, &err) == EMB_BAD_ARG,
+          "blas");
+    o.backend = EMB_BACKEND_AUTO;
     memset(terms + D, 0, D * sizeof *terms);
     CHECK(emb_search_mul(t.tables[0], &block, weights, &o, got, &count, NULL, &err) ==
                   EMB_BAD_DATA &&
@@ -741,6 +811,8 @@ int main(void)
     RUN(test_words());
     RUN(test_filters());
     RUN(test_many_queries());
+    RUN(test_long_rows());
+    RUN(test_without_plugin());
     RUN(test_refusals());
     RUN(test_empty_and_old());
     RUN(test_mul());
@@ -755,6 +827,8 @@ int main(void)
         unlink(path);
     }
     rmdir(directory);
+    if (n_ways < (int)(sizeof ways / sizeof *ways))
+        printf("without --backend blas: OpenBLAS is not installed\n");
     printf("%d searches\n%d passed, %d failed\n", searches, passed, failed);
     return failed != 0;
 }

@@ -7,6 +7,7 @@
 
 #include "dev/load.h"
 #include "num/cpu.h"
+#include "num/kern.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -175,6 +176,39 @@ Test(blas, products)
     blas->dgemm_nn(M, N, K, da, K, dbt, N, dc, N);
     for (int i = 0; i < M * N; i++)
         cr_expect_eq(dc[i], (double)c[i]);
+    emb_ctx_free(ctx);
+}
+
+/* What search relies on: the largest errors come from terms of one sign that shrink by halves and
+ * thirds; in double precision the same sums are exact to 2^-50. */
+Test(blas, within_the_bound)
+{
+    enum { MOST = 4099 };
+    static const int dims[] = {1, 2, 3, 15, 16, 17, 300, 384, 385, 1024, MOST};
+    static float a[3 * MOST], b[5 * MOST];
+    emb_ctx *ctx;
+    const struct embi_blas *blas = loaded(&ctx);
+    for (size_t t = 0; t < EMBI_LEN(dims); t++) {
+        int d = dims[t];
+        float c[15], y[3];
+        for (int i = 0; i < 8 * d; i++)
+            (i < 3 * d ? a : b - 3 * d)[i] =
+                (float)(1.0 / (1 + (i * 7919) % 1009)) * (i / d % 2 && i % 3 == 0 ? -1 : 1);
+        blas->sgemm_nt(3, 5, d, a, d, b, d, c, 5);
+        blas->sgemv(3, d, a, d, b, y);
+        for (int i = 0; i < 15; i++) {
+            double dot = 0, aa = 0, bb = 0;
+            for (int k = 0; k < d; k++) {
+                double x = a[i / 5 * d + k], z = b[i % 5 * d + k];
+                dot += x * z;
+                aa += x * x;
+                bb += z * z;
+            }
+            double most = embi_any_order_bound((uint32_t)d) * sqrt(aa) * sqrt(bb);
+            cr_expect(fabs(c[i] - dot) <= most, "%d: %g, not %g", d, c[i], dot);
+            cr_expect(i % 5 || fabs(y[i / 5] - dot) <= most, "%d: %g, not %g", d, y[i / 5], dot);
+        }
+    }
     emb_ctx_free(ctx);
 }
 

@@ -1,0 +1,74 @@
+/* search_backend.c - who multiplies queries and rows in the fast way of search: our kernels, or BLAS.
+ *
+ * The answer does not depend on it: both propose candidates within an error bound, and what they
+ * propose is scored canonically. So AUTO goes by time alone.
+ */
+#include "dev/load.h"
+#include "num/kern.h"
+#include "ops/search.h"
+
+#include <limits.h>
+
+#define LEAST_QUERIES  24  /* docs/design.md, section 3.5, has what was measured */
+#define LEAST_PRODUCTS 1e8 /* what loading the plugin costs must be won back */
+
+/* Rows that may answer: BLAS multiplies the others as well. */
+static uint64_t allowed_rows(const struct embi_search *s)
+{
+    uint64_t n = 0;
+    for (uint64_t row = 0; row < s->rows; row++)
+        n += embi_search_allowed(s, row);
+    return n;
+}
+
+/* Is BLAS likely to be faster for n queries, if it is a current one? */
+static bool pays(const struct embi_search *s, size_t n)
+{
+    return n >= LEAST_QUERIES && (double)s->rows * s->dims * (double)n >= LEAST_PRODUCTS &&
+           allowed_rows(s) >= s->rows / 2;
+}
+
+static void use(struct embi_search *s, const struct embi_blas *blas)
+{
+    s->blas = blas;
+    s->bound = embi_any_order_bound(s->dims);
+}
+
+emb_status embi_search_choose(struct embi_search *s, size_t n, emb_err *err)
+{
+    const struct embi_env *env = s->table->env;
+    const struct embi_blas *blas;
+    emb_err ignored;
+    emb_status status = EMB_OK;
+    if (s->opts.backend == EMB_BACKEND_BLAS) {
+        status = embi_blas_get(env, &blas, err);
+        if (!status)
+            use(s, blas);
+    } else if (s->opts.backend == EMB_BACKEND_AUTO && pays(s, n) &&
+               embi_blas_get(env, &blas, &ignored) == EMB_OK && embi_blas_is_current(env, blas)) {
+        use(s, blas);
+    }
+    if (!status)
+        embi_log(env, EMB_LOG_DEBUG, NULL, "search: %zu queries, products by %s", n,
+                 s->blas ? "BLAS" : env->kern->name);
+    return status;
+}
+
+void embi_search_multiply(const struct embi_blas *blas, const float *queries, size_t m,
+                          const float *rows, size_t n, size_t d, size_t stride, float *products)
+{
+    if (m == 1)
+        blas->sgemv((int)n, (int)d, rows, (int)stride, queries, products);
+    else
+        blas->sgemm_nt((int)m, (int)n, (int)d, queries, (int)d, rows, (int)stride, products,
+                       (int)n);
+}
+
+bool embi_search_blas_in_place(const emb_table *table)
+{
+    const struct embi_layout *l = &table->layout;
+    uint64_t stride = l->row_stride / sizeof(float);
+    return l->dtype == EMB_F32 && !l->row_offsets && embi_table_direct(table) &&
+           l->row_stride % sizeof(float) == 0 && stride >= l->dims && stride <= INT_MAX &&
+           (uintptr_t)embi_table_row(table, 0) % sizeof(float) == 0;
+}
