@@ -152,6 +152,13 @@ int open_other_table(struct run *run, const char *url, emb_table **table, emb_ta
     return open_url(run, url, &opts, table, info);
 }
 
+int load_blas(struct run *run, const char *option)
+{
+    const char *about;
+    emb_err err;
+    return emb_ctx_blas(run->ctx, &about, &err) == EMB_OK ? EXIT_DONE : fail(run, option, &err);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Files
  */

@@ -1,7 +1,7 @@
 /* lookup.c - `embtool lookup`: the vectors of ids or tokens.
  *
  * Options, and what they mean together. The rows are read by rows.c, text is written by
- * lookup_text.c and arrays by lookup_array.c.
+ * lookup_text.c and arrays by lookup_array.c; lookup_matmul.c is --via matmul.
  */
 #include "lookup.h"
 
@@ -24,6 +24,10 @@ static const struct opt options[] = {
     OPT("tokens", 0, OPT_FLAG, AT(tokens), NULL, "read tokens from standard input, one a line",
         .aliases = " words "),
     OPT("tokens-file", 0, OPT_TEXT, AT(tokens_file), "FILE", "read tokens from FILE, one a line"),
+    OPT("via", 0, OPT_CHOICE, AT(via), "gather|matmul",
+        "how rows are found: by their place (default), or, to show that it is the same, as one-hot "
+        "x "
+        "table by OpenBLAS"),
     OPT_HEADING("Output"),
     COMMON_OUTPUT,
     COMMON_FORMAT(FORMATS),
@@ -137,6 +141,16 @@ static int make_room(struct lookup *l)
     return EXIT_DONE;
 }
 
+static int fetch_rows(struct lookup *l, const uint64_t *rows, size_t n, emb_block *block)
+{
+    emb_err err;
+    if (l->opts->via == VIA_MATMUL)
+        return lookup_multiply(l, rows, n, block);
+    if (emb_table_gather(l->table, rows, n, block, &err) != EMB_OK)
+        return fail(l->run, l->run->table_name, &err);
+    return EXIT_DONE;
+}
+
 int lookup_fetch(struct lookup *l, const uint64_t *rows, size_t n)
 {
     emb_err err;
@@ -144,11 +158,12 @@ int lookup_fetch(struct lookup *l, const uint64_t *rows, size_t n)
                        .rows = n,
                        .dims = l->info.dims,
                        .dtype = l->stored ? l->info.dtype : l->dtype};
-    emb_status status = emb_table_gather(l->table, rows, n, &block, &err);
-    if (status == EMB_OK && l->stored)
-        status = emb_convert(l->block, l->dtype, l->stored, l->info.dtype, n * l->info.dims,
-                             &l->overflows, &err);
-    return status == EMB_OK ? EXIT_DONE : fail(l->run, l->run->table_name, &err);
+    int code = fetch_rows(l, rows, n, &block);
+    if (!code && l->stored &&
+        emb_convert(l->block, l->dtype, l->stored, l->info.dtype, n * l->info.dims, &l->overflows,
+                    &err) != EMB_OK)
+        code = fail(l->run, l->run->table_name, &err);
+    return code;
 }
 
 static void report_overflows(struct lookup *l)
@@ -173,8 +188,11 @@ static int answer(struct lookup *l)
         code = is_array(l->format) ? lookup_array(l) : lookup_text(l);
     progress_end(&l->progress);
     report_overflows(l);
+    if (!code && l->opts->via == VIA_MATMUL)
+        lookup_report_products(l);
     code = worse(code, l->rows.code);
     rows_close(&l->rows);
+    lookup_free_products(l);
     free(l->stored);
     free(l->block);
     free(l->ids);
@@ -189,6 +207,8 @@ static int run_lookup(struct run *run, void *opts)
         code = output_format(run, FORMATS, &l.format);
     if (!code)
         code = check_lists(run, l.opts, l.format);
+    if (!code && l.opts->via == VIA_MATMUL)
+        code = load_blas(run, "--via matmul");
     if (!code)
         code = open_table(run, &l.table, &l.info);
     if (code)

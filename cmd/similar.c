@@ -133,16 +133,6 @@ static int check_scores(struct run *run, const struct similar_opts *o, const cha
     return EXIT_DONE;
 }
 
-/* A backend that is not there is told before a query is read. */
-static int load_backend(struct run *run, const struct similar_opts *o)
-{
-    const char *about;
-    emb_err err;
-    if (o->backend != EMB_BACKEND_BLAS || emb_ctx_blas(run->ctx, &about, &err) == EMB_OK)
-        return EXIT_DONE;
-    return fail(run, "--backend blas", &err);
-}
-
 static int open_queries(struct similar *s)
 {
     const struct similar_opts *o = s->opts;
@@ -201,8 +191,8 @@ static int run_similar(struct run *run, void *opts)
         code = output_format(run, FORMATS, &s.format);
     if (!code)
         code = check_scores(run, s.opts, s.format);
-    if (!code)
-        code = load_backend(run, s.opts);
+    if (!code && s.opts->backend == EMB_BACKEND_BLAS)
+        code = load_blas(run, "--backend blas");
     if (!code)
         code = open_table(run, &s.table, &s.info);
     if (code)

@@ -323,6 +323,16 @@ EMB_API bool emb_table_map(const emb_table *table, emb_block *view);
 EMB_API emb_status emb_table_gather(const emb_table *table, const uint64_t *rows, size_t n,
                                     emb_block *dst, emb_err *err);
 
+/* The same rows as the product of a one-hot matrix [n, V], whose row i has its 1 at rows[i], with
+ * the table [V, d], by the BLAS plugin: 2 n V d operations over the whole table, to show that a
+ * lookup is that product. Neither matrix is held as a whole; the product is, in f32 or f64 [n, d].
+ * Products with 0 and sums of zeros are exact, so numbers are those that a gather gives, but -0
+ * becomes 0. Statuses as for emb_table_gather, and EMB_BAD_DATA with err->at = the row of the table
+ * that holds NaN or an infinity: 0 times that is NaN, and so would all of the product be.
+ * EMB_UNSUPPORTED: 64-bit integers, which no float of BLAS holds. EMB_DEVICE: as emb_ctx_blas. */
+EMB_API emb_status emb_table_multiply(const emb_table *table, const uint64_t *rows, size_t n,
+                                      emb_block *dst, emb_err *err);
+
 /* Gets one block of consecutive rows; first is the id of its row 0. Return EMB_OK to go on,
  * EMB_STOPPED to stop, or an error with *err filled. */
 typedef emb_status emb_block_fn(void *arg, const emb_block *block, uint64_t first, emb_err *err);

@@ -75,20 +75,26 @@ static emb_status check_rows(const emb_table *t, const uint64_t *rows, size_t n,
     return EMB_OK;
 }
 
-emb_status emb_table_gather(const emb_table *t, const uint64_t *rows, size_t n, emb_block *dst,
-                            emb_err *err)
+emb_status embi_gather_check(const emb_table *t, const uint64_t *rows, size_t n,
+                             const emb_block *dst, emb_err *err)
 {
     emb_status status = embi_table_ready(t, err);
     if (status)
         return status;
-    size_t row_bytes = t->layout.dims * emb_dtype_bytes(dst->dtype);
-    if (dst->dims != t->layout.dims || dst->rows < n || row_bytes == 0)
+    if (dst->dims != t->layout.dims || dst->rows < n || emb_dtype_bytes(dst->dtype) == 0)
         return embi_fail(err, EMB_BAD_ARG, -1,
                          "gather: expected room for [%zu, %u], found [%llu, %u]", n, t->layout.dims,
                          (unsigned long long)dst->rows, dst->dims);
-    status = check_rows(t, rows, n, err);
+    return check_rows(t, rows, n, err);
+}
+
+emb_status emb_table_gather(const emb_table *t, const uint64_t *rows, size_t n, emb_block *dst,
+                            emb_err *err)
+{
+    emb_status status = embi_gather_check(t, rows, n, dst, err);
     if (status)
         return status;
+    size_t row_bytes = t->layout.dims * emb_dtype_bytes(dst->dtype);
     struct gather g = {t, rows, n, dst, dst->stride_bytes ? dst->stride_bytes : row_bytes};
     struct embi_pool *pool = n * row_bytes >= PARALLEL_BYTES ? t->env->pool : NULL;
     return embi_loop(pool, (n + GATHER_ROWS - 1) / GATHER_ROWS, gather_item, &g, err);

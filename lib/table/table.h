@@ -50,6 +50,10 @@ bool embi_table_direct(const emb_table *table);
 /* Address of a row of a direct table. */
 const void *embi_table_row(const emb_table *table, uint64_t row);
 
+/* What emb_table_gather asks of its arguments; makes the table ready. */
+emb_status embi_gather_check(const emb_table *table, const uint64_t *rows, size_t n,
+                             const emb_block *dst, emb_err *err);
+
 /* Rows first .. first+n-1 (n <= EMBI_BLOCK_ROWS) as dst [n, d] of type `as` (any float type, or the
  * stored one), for any table. Thread-safe. */
 emb_status embi_fetch(const emb_table *table, uint64_t first, uint64_t n, emb_dtype as, void *dst,

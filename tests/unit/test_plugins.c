@@ -58,7 +58,7 @@ Test(plugins, refuses)
     refused(NULL, "no directory");
     refused("", "the BLAS plugin is not there");
     refused("/nowhere:/nor/here", "libemb-blas.so was looked for in /nowhere:/nor/here");
-    refused(build("tests/plugins/old_abi"), "interface 2 of");
+    refused(build("tests/plugins/old_abi"), "is of another version of embtool: interface ");
     refused(build("tests/plugins/stranger"), "embi_blas_plugin");
     refused(build("tests/plugins/unbound"), "nobody_defines_this");
 }
@@ -268,5 +268,72 @@ Test(blas, singular_values)
     cr_expect(fabs(s[0] - 5) < 1e-14 && fabs(s[1] - 3) < 1e-14 && fabs(s[2] - 1) < 1e-14);
     cr_assert_eq(blas->dgesdd_values(COLUMNS, ROWS, tall, STRIDE, s), 0);
     cr_expect(fabs(s[0] - 5) < 1e-14 && fabs(s[1] - 3) < 1e-14 && fabs(s[2] - 1) < 1e-14);
+    emb_ctx_free(ctx);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * emb_table_multiply: a lookup as a product
+ */
+
+/* A raw table of f32, opened in ctx. */
+static emb_table *raw_table(emb_ctx *ctx, const float *m, size_t n, uint32_t dims)
+{
+    char path[] = "/tmp/test_plugins.XXXXXX";
+    emb_open_opts opts = {
+        .size = sizeof opts, .format = "raw", .raw_dims = dims, .input_dtype = EMB_F32};
+    emb_table *table;
+    emb_err err;
+    int fd = mkstemp(path);
+    cr_assert(fd >= 0 && write(fd, m, n * sizeof *m) == (ssize_t)(n * sizeof *m) && close(fd) == 0);
+    cr_assert_eq(emb_table_open(ctx, path, &opts, &table, &err), EMB_OK, "%s", err.msg);
+    unlink(path);
+    return table;
+}
+
+/* More rows than one block holds, more ids than one product; values that no sum may disturb. */
+Test(multiply, gives_the_rows)
+{
+    enum { V = 700, D = 5, IDS = 900 };
+    emb_ctx *ctx;
+    loaded(&ctx);
+    static float m[V * D], out[IDS * (D + 2)];
+    uint64_t ids[IDS];
+    emb_err err;
+    for (int i = 0; i < V * D; i++)
+        m[i] = ldexpf((float)(i % 1021 - 510), i % 250 - 140);
+    for (size_t i = 0; i < IDS; i++)
+        ids[i] = i * 577 % V;
+    emb_table *table = raw_table(ctx, m, V * D, D);
+    emb_block block = {out, IDS, D, EMB_F32, (D + 2) * sizeof *out};
+    cr_assert_eq(emb_table_multiply(table, ids, IDS, &block, &err), EMB_OK, "%s", err.msg);
+    for (size_t i = 0; i < IDS * D; i++)
+        cr_assert_eq(out[i / D * (D + 2) + i % D], m[ids[i / D] * D + i % D], "%zu", i);
+    static double wide[IDS * D];
+    block = (emb_block){wide, IDS, D, EMB_F64, 0};
+    cr_assert_eq(emb_table_multiply(table, ids, IDS, &block, &err), EMB_OK, "%s", err.msg);
+    cr_assert_eq(wide[7], (double)m[ids[1] * D + 2]);
+    emb_table_close(table);
+    emb_ctx_free(ctx);
+}
+
+Test(multiply, refuses)
+{
+    emb_ctx *ctx, *without = context(NULL);
+    loaded(&ctx);
+    float m[6] = {1, 2, 3, 4, INFINITY, 6}, out[4];
+    uint64_t ids[2] = {0, 3};
+    emb_err err;
+    emb_block block = {out, 2, 2, EMB_F32, 0};
+    emb_table *table = raw_table(ctx, m, 6, 2), *alone = raw_table(without, m, 4, 2);
+    cr_expect_eq(emb_table_multiply(table, ids, 2, &block, &err), EMB_RANGE);
+    cr_expect_eq(err.at, 1);
+    cr_expect_eq(emb_table_multiply(table, ids, 1, &block, &err), EMB_BAD_DATA);
+    cr_expect_eq(err.at, 2);
+    cr_expect_eq(emb_table_multiply(alone, ids, 1, &block, &err), EMB_DEVICE);
+    block.dims = 3;
+    cr_expect_eq(emb_table_multiply(table, ids, 1, &block, &err), EMB_BAD_ARG);
+    emb_table_close(table);
+    emb_table_close(alone);
+    emb_ctx_free(without);
     emb_ctx_free(ctx);
 }
