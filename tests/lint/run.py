@@ -177,7 +177,7 @@ def clang_format(_):
     expect(sorted({line.split(":")[0] for line in r.stderr.splitlines() if "error:" in line}), "not formatted")
 
 
-def clang_tidy(_):
+def clang_tidy(build):
     """clang-tidy's analyzer and bug checks find nothing."""
     program = pinned("clang-tidy", 14)
     checks = "-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions," \
@@ -185,12 +185,13 @@ def clang_tidy(_):
              "-bugprone-reserved-identifier,-bugprone-not-null-terminated-result,-bugprone-sizeof-expression," \
              "-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling"
     flags = ["-std=c11", "-D_GNU_SOURCE", "-mavx2", "-mfma", "-mf16c", f"-I{LIB}", f"-I{CMD}"]
+    files = [f for f in C_FILES if f.parent.name != "blas" or (build / "lib/embtool/libemb-blas.so").exists()]
     def one(path):                        # a process each: in one process clang 14 mixes up va_lists of several files
         r = subprocess.run([program, "--quiet", f"--checks={checks}", str(path), "--", *flags], capture_output=True,
                            text=True, cwd=ROOT)
         return [line for line in r.stdout.splitlines() if "warning:" in line or "error:" in line]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = {line for lines in pool.map(one, C_FILES) for line in lines}
+        found = {line for lines in pool.map(one, files) for line in lines}
     expect(sorted(found), "clang-tidy")
 
 
