@@ -9,6 +9,7 @@
 #include "util/cpus.h"
 #include "util/env.h"
 #include "util/err.h"
+#include "util/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -362,5 +363,52 @@ Test(cpus, nonsense_is_no_limit)
     cr_assert_eq(quota("\nnonsense\n0:\n:::\n"), 0);
     cr_assert_eq(quota(""), 0);
     cr_assert_eq(embi_cpus_quota("/nonexistent/self", root), 0);
+    remove_root();
+}
+
+static uint64_t memory(const char *membership)
+{
+    char meminfo[512], self[512];
+    put_file("self", membership);
+    snprintf(meminfo, sizeof meminfo, "%s/meminfo", root);
+    snprintf(self, sizeof self, "%s/self", root);
+    return embi_memory_by(meminfo, self, root);
+}
+
+Test(memory, of_the_system_and_of_groups)
+{
+    cr_assert_not_null(mkdtemp(root));
+    put_folder("a");
+    put_folder("a/b");
+    cr_assert_eq(memory("0::/a/b\n"), UINT64_MAX); /* nothing says how much */
+    put_file("meminfo", "MemTotal:  2000 kB\nMemFree: 1 kB\nMemAvailable:    1000 kB\nX: 7\n");
+    cr_assert_eq(memory("0::/a/b\n"), 1000 * 1024);
+    put_file("a/b/memory.max", "max\n");
+    put_file("a/b/memory.current", "77\n");
+    cr_assert_eq(memory("0::/a/b\n"), 1000 * 1024);
+    put_file("a/memory.max", "50000\n");
+    put_file("a/memory.current", "30000\n");
+    cr_assert_eq(memory("0::/a/b\n"), 20000);
+    put_file("a/memory.stat", "anon 9\ninactive_file 4000\nactive_file 500\nslab 3\n");
+    cr_assert_eq(memory("0::/a/b\n"), 24500); /* what was read from files can go */
+    put_file("a/memory.current", "60000\n");  /* above the limit, as it may be for a moment */
+    cr_assert_eq(memory("0::/a/b\n"), 0);
+    cr_assert_eq(memory("0::/\n"), 1000 * 1024);
+    remove_root();
+}
+
+Test(memory, of_groups_of_version_1)
+{
+    cr_assert_not_null(mkdtemp(root));
+    put_folder("memory");
+    put_folder("memory/job");
+    put_file("memory/job/memory.limit_in_bytes", "9223372036854771712\n"); /* none */
+    put_file("memory/job/memory.usage_in_bytes", "4096\n");
+    put_file("meminfo", "MemAvailable: 8 kB\n");
+    static const char membership[] = "5:cpuset:/\n4:memory:/job\n0::/\n";
+    cr_assert_eq(memory(membership), 8192);
+    put_file("memory/job/memory.limit_in_bytes", "8000\n");
+    put_file("memory/job/memory.stat", "inactive_file 1\ntotal_inactive_file 96\n");
+    cr_assert_eq(memory(membership), 4000);
     remove_root();
 }
