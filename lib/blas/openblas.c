@@ -54,6 +54,12 @@ static void dgemm_nn(int m, int n, int k, const double *a, int lda, const double
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, 1, c, ldc);
 }
 
+static void dgemm_tn(int m, int n, int k, const double *a, int lda, const double *b, int ldb,
+                     double *c, int ldc)
+{
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, n, k, 1, a, lda, b, ldb, 1, c, ldc);
+}
+
 static void dsyrk(int n, int k, const double *a, int lda, double *c, int ldc)
 {
     cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, n, k, 1, a, lda, 1, c, ldc);
@@ -111,6 +117,7 @@ static const struct embi_blas functions = {.abi = EMBI_BLAS_ABI,
                                            .sgemv = sgemv,
                                            .sgemm_nn = sgemm_nn,
                                            .dgemm_nn = dgemm_nn,
+                                           .dgemm_tn = dgemm_tn,
                                            .dsyrk = dsyrk,
                                            .dsyevd = dsyevd,
                                            .dgesdd_values = dgesdd_values};

@@ -37,6 +37,10 @@ struct embi_blas {
     void (*dgemm_nn)(int m, int n, int k, const double *a, int lda, const double *b, int ldb,
                      double *c, int ldc);
 
+    /* c[m,n] += a[k,m]^T b[k,n] */
+    void (*dgemm_tn)(int m, int n, int k, const double *a, int lda, const double *b, int ldb,
+                     double *c, int ldc);
+
     /* c[n,n] += a[k,n]^T a[k,n]; only c[i,j] with i <= j is touched. */
     void (*dsyrk)(int n, int k, const double *a, int lda, double *c, int ldc);
 

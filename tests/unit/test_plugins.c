@@ -3,46 +3,19 @@
  * The plugins of tests/plugins are built beside this program. What is computed by the real one,
  * where it was built, is compared with sums written out here.
  */
-#include <criterion/criterion.h>
-
 #include "dev/load.h"
 #include "num/cpu.h"
 #include "num/kern.h"
+#include "plugin_fixture.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-/* The build folder, from where this program lies: BUILD/tests/unit. */
-static const char *build(const char *below)
-{
-    static char path[4][4096];
-    static int turn;
-    char *p = path[turn++ % 4];
-    ssize_t n = readlink("/proc/self/exe", p, 3000);
-    cr_assert(n > 0);
-    p[n] = 0;
-    for (int up = 0; up < 3; up++)
-        *strrchr(p, '/') = 0;
-    strcat(strcat(p, "/"), below);
-    return p;
-}
-
-/* A context that looks for plugins in these directories. */
-static emb_ctx *context(const char *dirs)
-{
-    emb_ctx *ctx;
-    emb_err err;
-    emb_ctx_opts opts = {.size = sizeof opts, .plugin_path = dirs};
-    cr_assert_eq(emb_ctx_new(&opts, &ctx, &err), EMB_OK);
-    return ctx;
-}
 
 static void refused(const char *dirs, const char *words)
 {
-    emb_ctx *ctx = context(dirs);
+    emb_ctx *ctx = context_of(dirs, 1);
     emb_err err = {0};
     const char *about = NULL;
     for (int again = 0; again < 2; again++) {
@@ -82,7 +55,7 @@ Test(plugins, takes_the_first)
     emb_err err;
     snprintf(dirs, sizeof dirs, "/nowhere::%s:%s", build("tests/plugins/mirror"),
              build("tests/plugins/old_abi"));
-    emb_ctx *ctx = context(dirs);
+    emb_ctx *ctx = context_of(dirs, 1);
     cr_assert(emb_ctx_plugin(ctx, "blas"));
     cr_assert(!emb_ctx_plugin(ctx, "cuda"));
     cr_assert_eq(emb_ctx_blas(ctx, &about, &err), EMB_OK, "%s", err.msg);
@@ -128,7 +101,7 @@ static const struct embi_blas *loaded(emb_ctx **ctx)
     embi_blas_plugin_fn *plugin;
     emb_err err;
     struct embi_plugins *plugins;
-    *ctx = context(build("lib/embtool"));
+    *ctx = context_of(build("lib/embtool"), 1);
     if (!emb_ctx_plugin(*ctx, "blas")) {
         emb_ctx_free(*ctx);
         cr_skip("OpenBLAS is not installed");
@@ -154,9 +127,9 @@ Test(blas, products)
     emb_ctx *ctx;
     const struct embi_blas *blas = loaded(&ctx);
     float a[M * K], b[N * K], bt[K * N], c[M * N], y[M];
-    double da[M * K], dbt[K * N], dc[M * N];
+    double da[M * K], dat[K * M], dbt[K * N], dc[M * N], transposed[M * N];
     for (int i = 0; i < M * K; i++)
-        da[i] = a[i] = small(i / K, i % K);
+        dat[i % K * M + i / K] = da[i] = a[i] = small(i / K, i % K);
     for (int i = 0; i < N * K; i++) {
         b[i] = small(i / K, i % K + 20);
         dbt[i % K * N + i / K] = bt[i % K * N + i / K] = b[i];
@@ -169,13 +142,14 @@ Test(blas, products)
             want += a[i / N * K + k] * b[i % N * K + k];
         cr_expect_eq(c[i], want);
         cr_expect(i % N || y[i / N] == want);
-        dc[i] = c[i] = 1;
+        transposed[i] = dc[i] = c[i] = 1;
         blas->sgemm_nn(1, 1, K, a + i / N * K, K, bt + i % N, N, c + i, 1);
         cr_expect_eq(c[i], want + 1);
     }
     blas->dgemm_nn(M, N, K, da, K, dbt, N, dc, N);
+    blas->dgemm_tn(M, N, K, dat, M, dbt, N, transposed, N);
     for (int i = 0; i < M * N; i++)
-        cr_expect_eq(dc[i], (double)c[i]);
+        cr_expect(dc[i] == (double)c[i] && transposed[i] == dc[i]);
     emb_ctx_free(ctx);
 }
 
@@ -318,7 +292,7 @@ Test(multiply, gives_the_rows)
 
 Test(multiply, refuses)
 {
-    emb_ctx *ctx, *without = context(NULL);
+    emb_ctx *ctx, *without = context_of(NULL, 1);
     loaded(&ctx);
     float m[6] = {1, 2, 3, 4, INFINITY, 6}, out[4];
     uint64_t ids[2] = {0, 3};
