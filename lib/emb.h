@@ -501,6 +501,30 @@ EMB_API emb_status emb_stats_run(const emb_table *table, const emb_stats_opts *o
                                  emb_stats *stats, emb_err *err);
 EMB_API void emb_stats_free(emb_stats *stats);
 
+/* How the rows of a table are spread over its dimensions. Rows with NaN or an infinity are left out.
+ * A member without an answer is NaN: mean_cosine of fewer than two rows that are not zero, the
+ * others of a table without a number that is not zero. */
+typedef struct emb_spectrum {
+    uint64_t finite_rows;  /* those that took part */
+    double mean_cosine;    /* of all pairs of different rows, zero rows left out */
+    double effective_rank; /* exp(-sum p ln p), p = value / sum of values: 1 for rows along one
+                              line, d for rows spread alike in every direction (Roy and Vetterli,
+                              EUSIPCO 2007) */
+    size_t n;              /* min(finite_rows, d) */
+    double *values;        /* the singular values of the table, largest first           [n] */
+    double *shares;        /* value^2 / sum of all values^2                             [n] */
+} emb_spectrum;
+
+/* Takes time in proportion to V * d * min(V, d), and for a large table 8 bytes of memory for each
+ * number of a matrix of min(V, d) rows and columns. Singular values are off by about 2^-52 of the
+ * largest where V * d * min(V, d) is at most 2^28; above that, where they come from a Gram matrix,
+ * so are their squares, and what is lost in that is 0. Threads do not show in the result; CPUs and
+ * versions of OpenBLAS do, in the last digits. Free with emb_spectrum_free.
+ * EMB_DEVICE: the BLAS plugin is missing. EMB_NO_MEMORY: so much is not free; the message says how
+ * much it takes. EMB_UNSUPPORTED: min(V, d) is above 32000. */
+EMB_API emb_status emb_spectrum_run(const emb_table *table, emb_spectrum *spectrum, emb_err *err);
+EMB_API void emb_spectrum_free(emb_spectrum *spectrum);
+
 /* ------------------------------------------------------------------------------------------------
  * New rows
  */

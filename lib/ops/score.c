@@ -11,13 +11,6 @@
 
 #include <math.h>
 
-/* Squared norms between these bounds multiply without overflow, and what their terms lose to
- * underflow is far below the last bit. */
-static bool comfortable(double norm2)
-{
-    return norm2 >= 0x1p-500 && norm2 <= 0x1p500;
-}
-
 bool embi_all_finite(const double *x, double norm2, uint32_t d)
 {
     if (isfinite(norm2))
@@ -44,21 +37,24 @@ void embi_subtract(double *x, const double *center, uint32_t d)
         x[i] -= center[i];
 }
 
-/* e such that x * 2^-e is within [0.5, 1); 0 for zero. Kept within +-1000, where both powers of two
- * are normal numbers. */
-static int scale_exponent(double x)
+int embi_scale_exponent(double x)
 {
     int e;
     frexp(x, &e);
     return e > 1000 ? 1000 : e < -1000 ? -1000 : e;
 }
 
-static int exponent_of(const double *x, uint32_t d)
+double embi_largest(const double *x, uint32_t d)
 {
     double largest = 0;
     for (uint32_t i = 0; i < d; i++)
         largest = fmax(largest, fabs(x[i]));
-    return scale_exponent(largest);
+    return largest;
+}
+
+static int exponent_of(const double *x, uint32_t d)
+{
+    return embi_scale_exponent(embi_largest(x, d));
 }
 
 /* Dot product of x * 2^-ex and q * 2^-eq, in the order of the elements. */
@@ -70,21 +66,16 @@ static double scaled_dot(const double *x, int ex, const double *q, int eq, uint3
     return sum;
 }
 
-static double clamp(double cosine)
-{
-    return cosine > 1 ? 1 : cosine < -1 ? -1 : cosine;
-}
-
 static double cosine(const double *x, double xn, const double *q, double qn, uint32_t d)
 {
-    if (comfortable(xn) && comfortable(qn))
-        return clamp(embi_dot_f64(x, q, d) / sqrt(xn * qn));
+    if (embi_comfortable(xn) && embi_comfortable(qn))
+        return embi_clamp_cosine(embi_dot_f64(x, q, d) / sqrt(xn * qn));
     int ex = exponent_of(x, d), eq = exponent_of(q, d);
     xn = scaled_dot(x, ex, x, ex, d);
     qn = scaled_dot(q, eq, q, eq, d);
     if (xn == 0 || qn == 0)
         return 0;
-    return clamp(scaled_dot(x, ex, q, eq, d) / sqrt(xn * qn));
+    return embi_clamp_cosine(scaled_dot(x, ex, q, eq, d) / sqrt(xn * qn));
 }
 
 static double dot(const double *x, const double *q, uint32_t d)
@@ -114,12 +105,12 @@ static double distance2(const double *x, const double *q, uint32_t d, double sca
 static double distance(const double *x, const double *q, uint32_t d)
 {
     double sum = distance2(x, q, d, 1);
-    if (comfortable(sum))
+    if (embi_comfortable(sum))
         return sqrt(sum);
     double largest = 0;
     for (uint32_t i = 0; i < d; i++)
         largest = fmax(largest, fabs(x[i] - q[i]));
-    int e = isinf(largest) ? 1000 : scale_exponent(largest);
+    int e = isinf(largest) ? 1000 : embi_scale_exponent(largest);
     return ldexp(sqrt(distance2(x, q, d, ldexp(1, -e))), e);
 }
 

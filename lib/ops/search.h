@@ -65,6 +65,26 @@ struct embi_queries {
 double embi_score(const double *x, double x_norm2, const double *q, double q_norm2, uint32_t d,
                   emb_metric metric);
 
+/* Squared norms between these bounds multiply without overflow, and what their terms lose to
+ * underflow is far below the last bit. */
+static inline bool embi_comfortable(double norm2)
+{
+    return norm2 >= 0x1p-500 && norm2 <= 0x1p500;
+}
+
+/* e such that x * 2^-e is within [0.5, 1); 0 for zero. Kept within +-1000, where both powers of two
+ * are normal numbers. */
+int embi_scale_exponent(double x);
+
+/* The largest |x[i]|. */
+double embi_largest(const double *x, uint32_t d);
+
+/* Within -1 .. 1. */
+static inline double embi_clamp_cosine(double cosine)
+{
+    return cosine > 1 ? 1 : cosine < -1 ? -1 : cosine;
+}
+
 /* norm2: as above, for speed: where it is finite the vector is. */
 bool embi_all_finite(const double *x, double norm2, uint32_t d);
 bool embi_all_zero(const double *x, uint32_t d);
