@@ -12,11 +12,14 @@ struct figures {
     emb_table_info info;
     emb_model_info model;
     emb_stats stats;
+    emb_spectrum spectrum;
     uint64_t tokens;    /* rows that have one; only where info.has_tokens */
     uint64_t *unowned;  /* [odd_rows(ODD_UNOWNED)]: rows that have none, if they are listed */
     const char *format; /* "text" or "json" */
     bool columns;       /* per-dimension figures are asked for */
     bool rows;          /* odd rows are listed */
+    bool with_spectrum; /* the spectrum is asked for ... */
+    size_t listed;      /* ... and so many of its singular values are listed */
 };
 
 /* "zero", "nonfinite" ...; how many rows are odd in this way; which, in order (NULL: not listed).

@@ -122,6 +122,30 @@ static void odd(const struct figures *f, struct out *out)
     }
 }
 
+static void numbers(struct out *out, const char *name, const double *x, size_t n, const char *end)
+{
+    key(out, name);
+    out_byte(out, '[');
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            out_byte(out, ',');
+        out_json_score(out, x[i], SHORTEST);
+    }
+    out_text(out, end);
+}
+
+static void spectrum(const struct figures *f, struct out *out)
+{
+    const emb_spectrum *s = &f->spectrum;
+    if (!f->with_spectrum)
+        return;
+    out_text(out, "\"spectrum\":{");
+    number(out, "mean_cosine", s->mean_cosine);
+    number(out, "effective_rank", s->effective_rank);
+    numbers(out, "singular_values", s->values, f->listed, "],");
+    numbers(out, "shares", s->shares, f->listed, "]},");
+}
+
 static void columns(const struct figures *f, struct out *out)
 {
     const emb_stats *s = &f->stats;
@@ -160,6 +184,7 @@ void figures_json(const struct figures *f, struct out *out)
     describe(f, out);
     values(f, out);
     odd(f, out);
+    spectrum(f, out);
     columns(f, out);
     warnings(f, out);
     out_text(out, "}\n");

@@ -118,6 +118,24 @@ static void list_odd(const struct figures *f, struct out *out)
     }
 }
 
+static void spectrum(const struct figures *f, struct out *out)
+{
+    const emb_spectrum *s = &f->spectrum;
+    if (!f->with_spectrum)
+        return;
+    number(f, out, "mean_cosine", s->mean_cosine);
+    number(f, out, "effective_rank", s->effective_rank);
+    out_text(out, "singular_value\tvalue\tshare\n");
+    for (size_t i = 0; i < f->listed; i++) {
+        out_u64(out, i + 1);
+        out_byte(out, '\t');
+        out_score(out, s->values[i], DIGITS);
+        out_byte(out, '\t');
+        out_score(out, s->shares[i], DIGITS);
+        out_byte(out, '\n');
+    }
+}
+
 static void columns(const struct figures *f, struct out *out)
 {
     const emb_stats *s = &f->stats;
@@ -166,6 +184,7 @@ void figures_text(const struct figures *f, struct out *out)
     values(f, out);
     odd(f, out);
     list_odd(f, out);
+    spectrum(f, out);
     columns(f, out);
     histogram(f, out);
 }

@@ -12,7 +12,8 @@
 struct stats_opts {
     struct common common;
     const char *fail_on;
-    bool columns;
+    bool columns, spectrum, has_k;
+    uint64_t k;
     int rows;
 };
 
@@ -23,6 +24,12 @@ static const struct opt options[] = {
     OPT_HEADING("Figures"),
     OPT("columns", 0, OPT_FLAG, AT(columns), NULL,
         "mean, deviation, least and greatest value of each dimension"),
+    OPT("spectrum", 0, OPT_FLAG, AT(spectrum), NULL,
+        "mean cosine between rows, effective rank, largest singular values; needs the BLAS plugin",
+        .aliases = " svd pca rank isotropy "),
+    OPT("top-k", 'k', OPT_COUNT, AT(k), "N",
+        "singular values to list with --spectrum (default: 10; 0: all)", .given = AT(has_k),
+        .aliases = " topk "),
     OPT("rows", 0, OPT_CHOICE, AT(rows), "ids",
         "list the odd rows: id, and token where there is one"),
     OPT("fail-on", 0, OPT_TEXT, AT(fail_on), "KINDS",
@@ -39,7 +46,7 @@ static const struct opt options[] = {
     {0},
 };
 
-static const struct stats_opts defaults = {.rows = -1};
+static const struct stats_opts defaults = {.k = 10, .rows = -1};
 
 static const char *const odd_names[ODD_KINDS] = {"zero", "nonfinite", "duplicate", "unowned"};
 
@@ -154,6 +161,18 @@ static int print(const struct figures *f)
     return out_close(&out, code);
 }
 
+/* First, since it may be what cannot be had; k 0: all. */
+static int take_spectrum(struct figures *f, uint64_t k)
+{
+    emb_err err;
+    if (!f->with_spectrum)
+        return EXIT_DONE;
+    if (emb_spectrum_run(f->table, &f->spectrum, &err) != EMB_OK)
+        return fail(f->run, f->run->table_name, &err);
+    f->listed = k ? (size_t)embi_min(k, f->spectrum.n) : f->spectrum.n;
+    return EXIT_DONE;
+}
+
 static int measure(struct figures *f, unsigned kinds)
 {
     emb_err err;
@@ -178,11 +197,14 @@ static int run_stats(struct run *run, void *opts)
 {
     const struct stats_opts *o = opts;
     struct figures f = {.run = run, .columns = o->columns, .rows = o->rows >= 0};
+    f.with_spectrum = o->spectrum;
     unsigned kinds;
     emb_table *table;
     take_table_argument(run);
     if (run->items.n)
         return usage_error(run, "one table at a time: what is '%s'?", run->items.v[0].s);
+    if (o->has_k && !o->spectrum)
+        return usage_error(run, "-k goes with --spectrum");
     int code = parse_kinds(run, o->fail_on, &kinds);
     if (!code)
         code = output_format(run, FORMATS, &f.format);
@@ -193,7 +215,10 @@ static int run_stats(struct run *run, void *opts)
     f.table = table;
     code = check_gates(&f, kinds);
     if (!code)
+        code = take_spectrum(&f, o->k);
+    if (!code)
         code = measure(&f, kinds);
+    emb_spectrum_free(&f.spectrum);
     emb_table_close(table);
     return code;
 }
@@ -202,7 +227,7 @@ const struct cmd cmd_stats = {
     .name = "stats",
     .group = "Look",
     .summary = "what is in a table, and is it healthy",
-    .usage = "[TABLE] [--columns] [--rows ids] [--fail-on KINDS]",
+    .usage = "[TABLE] [--columns] [--spectrum] [--fail-on KINDS]",
     .about = "One pass over the table: shape, type, size; mean, deviation, least and greatest "
              "value; L2 norms of "
              "the rows; rows that are zero, hold NaN or an infinity, equal an earlier row, or have "
@@ -211,6 +236,7 @@ const struct cmd cmd_stats = {
              "the population.",
     .examples = "embtool stats\n"
                 "embtool stats words.bin --json\n"
+                "embtool stats words.bin --spectrum\n"
                 "embtool stats model.safetensors --fail-on zero,nonfinite",
     .options = options,
     .defaults = &defaults,
