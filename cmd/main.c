@@ -140,7 +140,9 @@ static int make_context(struct run *run)
     opts.hub_cache = hub_cache(&run->env, &cache);
     place_plugins(run->env.plugin_path, &plugins);
     opts.plugin_path = embi_buf_cstr(&plugins);
-    if (emb_ctx_new(&opts, &run->ctx, &err) != EMB_OK)
+    if (plugins.failed)
+        code = fail_with(run, EXIT_MEMORY, NULL, "out of memory");
+    else if (emb_ctx_new(&opts, &run->ctx, &err) != EMB_OK)
         code = fail(run, NULL, &err);
     else
         set_blas_env(run->ctx);

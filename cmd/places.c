@@ -13,7 +13,7 @@
 
 /* The directory that the program lies in, without a slash at its end; false where the system does not
  * say. */
-static bool place_of_program(char path[PLACE_MAX])
+static bool place_of_program(char path[PLACE_PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
     char *slash = n > 0 ? memrchr(path, '/', (size_t)n) : NULL;
@@ -23,13 +23,13 @@ static bool place_of_program(char path[PLACE_MAX])
     return true;
 }
 
-bool place_find(const char *const *places, size_t n, char path[PLACE_MAX])
+bool place_find(const char *const *places, size_t n, char path[PLACE_PATH_MAX])
 {
     if (!place_of_program(path))
         return false;
     char *end = path + strlen(path);
     for (size_t i = 0; i < n; i++) {
-        (void)snprintf(end, (size_t)(path + PLACE_MAX - end), "/%s", places[i]);
+        (void)snprintf(end, (size_t)(path + PLACE_PATH_MAX - end), "/%s", places[i]);
         if (access(path, R_OK) == 0)
             return true;
     }
@@ -39,7 +39,7 @@ bool place_find(const char *const *places, size_t n, char path[PLACE_MAX])
 void place_plugins(const char *first, struct embi_buf *path)
 {
     static const char *const places[] = {"lib/embtool", EMBTOOL_PLUGINS};
-    char program[PLACE_MAX];
+    char program[PLACE_PATH_MAX];
     if (first)
         embi_buf_text(path, first);
     for (size_t i = 0; i < EMBI_LEN(places) && place_of_program(program); i++)
