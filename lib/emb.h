@@ -194,7 +194,7 @@ typedef struct emb_ctx_opts {
                               hf:// names; NULL: there is no such place */
     const char *plugin_path; /* directories with plugins, absolute, separated by ':'; the first that
                                 has a plugin gives it. NULL: no plugins */
-    emb_temp_fn *temp;     /* NULL: nobody needs to know */
+    emb_temp_fn *temp;       /* NULL: nobody needs to know */
     void *temp_arg;
 } emb_ctx_opts;
 
