@@ -66,7 +66,7 @@ emb_status embi_table_will_scan(const emb_table *table, emb_err *err)
 /* Can blocks of type `as` be handed out where they lie? */
 static bool in_place(const emb_table *t, emb_dtype as)
 {
-    return as == t->layout.dtype && embi_table_direct(t) && !t->layout.row_offsets;
+    return as == t->layout.dtype && embi_table_even(t);
 }
 
 static uint64_t rows_per_block(const emb_table *t, emb_dtype as)

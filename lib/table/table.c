@@ -112,6 +112,11 @@ bool embi_table_direct(const emb_table *t)
            t->layout.col_stride == emb_dtype_bytes(t->layout.dtype);
 }
 
+bool embi_table_even(const emb_table *t)
+{
+    return embi_table_direct(t) && !t->layout.row_offsets && t->layout.row_stride > 0;
+}
+
 const void *embi_table_row(const emb_table *t, uint64_t row)
 {
     const struct embi_layout *l = &t->layout;
@@ -121,7 +126,7 @@ const void *embi_table_row(const emb_table *t, uint64_t row)
 bool emb_table_map(const emb_table *t, emb_block *view)
 {
     emb_err err;
-    if (embi_table_ready(t, &err) || !embi_table_direct(t) || t->layout.row_offsets)
+    if (embi_table_ready(t, &err) || !embi_table_even(t))
         return false;
     *view = (emb_block){
         .data = (void *)(t->map + t->layout.offset),
