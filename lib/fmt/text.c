@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 enum {
-    SAMPLE_LINES = 64,
-    SAMPLE_LINES_MIN = 4, /* more is read until there are so many, or SAMPLE_BYTES_MAX */
+    SAMPLE_LINES = EMBI_WORDS_SAMPLE,
+    SAMPLE_LINES_MIN = EMBI_WORDS_SAMPLE_MIN, /* more is read until there are so many */
     SAMPLE_BYTES = 1 << 18,
     SAMPLE_BYTES_MAX = 1 << 26
 };
@@ -247,7 +247,8 @@ const struct embi_format embi_format_text = {
     .tokens = embi_text_tokens,
     .rows = embi_text_rows,
     .check = embi_words_check,
-    .begin = embi_words_begin,
+    .begin = embi_text_begin,
     .put = embi_text_put,
+    .finish = embi_text_guard_end,
     .free = free,
 };

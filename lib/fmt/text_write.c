@@ -2,7 +2,9 @@
  * (no header; format "text") and word2vec's ("V D" first; format "word2vec-text").
  *
  * Numbers are the shortest that read back to the same value of their type. A token may hold
- * anything but LF, blanks included: readers that take the last d fields as numbers find it again.
+ * anything but LF, blanks included: readers that take the last d fields as numbers find it again. What
+ * d is they find by themselves where there is no header, so that form is not written where they would
+ * find another.
  */
 #include "fmt/words.h"
 #include "util/err.h"
@@ -10,6 +12,49 @@
 #include <stdlib.h>
 
 enum { FLUSH_BYTES = 1 << 16 };
+
+emb_status embi_text_begin(struct embi_sink *s, emb_err *err)
+{
+    emb_status status = embi_words_begin(s, err);
+    if (!status)
+        ((struct embi_words_sink *)s->state)->bare = true;
+    return status;
+}
+
+static emb_status refuse_bare(const struct embi_words_sink *w, const char *why, emb_err *err)
+{
+    return embi_fail(err, EMB_BAD_DATA, (int64_t)w->rows,
+                     "text without a header cannot hold these rows: %s (word2vec-text has one)",
+                     why);
+}
+
+/* Readers take the count of numbers that most of the first lines end with, of two the smaller. */
+static bool shows_dims(const struct embi_words_sink *w)
+{
+    return 2 * w->plain >= w->seen;
+}
+
+static const char too_many_numbers[] = "most of the first tokens end with a number";
+
+emb_status embi_text_guard(struct embi_sink *sink, const char *s, size_t n, emb_err *err)
+{
+    struct embi_words_sink *w = sink->state;
+    struct embi_words_header header;
+    if (!w->bare || w->seen == EMBI_WORDS_SAMPLE)
+        return EMB_OK;
+    if (w->seen == 0 && embi_words_header(s, n, &header))
+        return refuse_bare(w, "the first reads as a header", err);
+    w->plain += embi_line_numbers(s, embi_line_trim(s, n)) == sink->arrays[0].shape[1];
+    w->seen++;
+    return w->seen < EMBI_WORDS_SAMPLE_MIN || shows_dims(w) ? EMB_OK
+                                                            : refuse_bare(w, too_many_numbers, err);
+}
+
+emb_status embi_text_guard_end(struct embi_sink *sink, emb_err *err)
+{
+    const struct embi_words_sink *w = sink->state;
+    return !w->bare || shows_dims(w) ? EMB_OK : refuse_bare(w, too_many_numbers, err);
+}
 
 /* One line; too little memory shows in the buffer's `failed`. values [d], elements of `dtype`. */
 static void add_line(struct embi_buf *b, emb_str token, const char *values, uint64_t dims,
@@ -44,7 +89,10 @@ emb_status embi_text_put(struct embi_sink *s, const void *data, uint64_t n_bytes
             return status;
         if (memchr(tokens[r].s, '\n', tokens[r].n))
             return embi_words_refuse(s, tokens[r], state->rows, "a newline ends a row", err);
+        size_t at = s->buf.n;
         add_line(&s->buf, tokens[r], row, a->shape[1], a->dtype);
+        if (!s->buf.failed && (status = embi_text_guard(s, s->buf.s + at, s->buf.n - at - 1, err)))
+            return status;
         if (s->buf.n >= FLUSH_BYTES && (status = embi_words_flush(s, err)) != EMB_OK)
             return status;
     }

@@ -50,9 +50,14 @@ size_t embi_line_numbers(const char *s, size_t n);
 
 /* Writing: word2vec, word2vec-text and text. This is embi_sink.state. */
 struct embi_words_sink {
-    uint64_t rows; /* put so far */
-    bool late;     /* V was not known in begin: its place in the header is kept */
+    uint64_t rows;        /* put so far */
+    bool late;            /* V was not known in begin: its place in the header is kept */
+    bool bare;            /* there is no header: readers find d in the first lines */
+    unsigned seen, plain; /* bare: of those lines, and how many of them show d */
 };
+
+/* Lines from which a reader of bare text finds d, and the fewest it looks at where there are more. */
+enum { EMBI_WORDS_SAMPLE = 64, EMBI_WORDS_SAMPLE_MIN = 4 };
 
 emb_status embi_words_check(const struct embi_sink *s, emb_err *err);
 /* Makes the state; the second writes the header line too. */
@@ -69,10 +74,16 @@ emb_status embi_words_token(const struct embi_sink *s, emb_str token, uint64_t r
 emb_status embi_words_refuse(const struct embi_sink *s, emb_str token, uint64_t row,
                              const char *why, emb_err *err);
 
+/* Bare text: EMB_BAD_DATA where the next row, as the line s[0, n), or all rows there are, would be read
+ * back with another d, or the first as a header. */
+emb_status embi_text_guard(struct embi_sink *sink, const char *s, size_t n, emb_err *err);
+emb_status embi_text_guard_end(struct embi_sink *sink, emb_err *err);
+
 /* word2vec_write.c and text_write.c, for the format structs. */
 emb_status embi_word2vec_check(const struct embi_sink *s, emb_err *err);
 emb_status embi_word2vec_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
                              const emb_str *tokens, emb_err *err);
+emb_status embi_text_begin(struct embi_sink *s, emb_err *err);
 emb_status embi_text_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
                          const emb_str *tokens, emb_err *err);
 

@@ -18,7 +18,7 @@ static emb_status count_kept(struct embi_rewrite *w, uint64_t n)
     return EMB_OK;
 }
 
-static emb_status end(struct embi_rewrite *w, emb_err *err)
+static emb_status word2vec_end(struct embi_rewrite *w, emb_err *err)
 {
     return embi_words_finish(&w->sink, err);
 }
@@ -59,8 +59,22 @@ static emb_status write_header(struct embi_rewrite *w, uint64_t bytes, emb_err *
 static emb_status text_begin(struct embi_rewrite *w, emb_err *err)
 {
     const struct embi_text *t = w->r->state;
-    emb_status status = embi_words_begin(&w->sink, err);
+    emb_status status =
+        t->header ? embi_words_begin(&w->sink, err) : embi_text_begin(&w->sink, err);
     return status || !t->header ? status : write_header(w, t->body, err);
+}
+
+/* The first lines of a file without a header still have to show d. */
+static emb_status guard_kept(struct embi_rewrite *w, uint64_t first, uint64_t n, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    const char *s = (const char *)w->file;
+    for (uint64_t r = 0; !status && r < embi_min(n, EMBI_WORDS_SAMPLE); r++) {
+        uint64_t at = w->r->row_offsets[first + r];
+        status =
+            embi_text_guard(&w->sink, s + at, embi_line_bytes(s + at, w->r->io->size - at), err);
+    }
+    return status;
 }
 
 /* Rows that follow each other are one piece of the file. */
@@ -69,12 +83,21 @@ static emb_status text_kept(struct embi_rewrite *w, uint64_t first, uint64_t n, 
     const uint64_t *at = w->r->row_offsets, size = w->r->io->size, last = first + n - 1;
     const char *s = (const char *)w->file;
     uint64_t end_of_last = at[last] + embi_line_bytes(s + at[last], size - at[last]);
-    emb_status status = embi_rewrite_copy(w, at[first], end_of_last - at[first], err);
+    emb_status status = guard_kept(w, first, n, err);
+    if (!status)
+        status = embi_rewrite_copy(w, at[first], end_of_last - at[first], err);
     if (!status)
         status = embi_io_append(w->sink.io, "\n", 1, err);
     return status ? status : count_kept(w, n);
 }
 
+static emb_status text_end(struct embi_rewrite *w, emb_err *err)
+{
+    emb_status status = embi_text_guard_end(&w->sink, err);
+    return status ? status : embi_words_finish(&w->sink, err);
+}
+
 const struct embi_rewriter embi_rewriter_word2vec = {&embi_format_word2vec, word2vec_begin,
-                                                     word2vec_kept, end};
-const struct embi_rewriter embi_rewriter_text = {&embi_format_text, text_begin, text_kept, end};
+                                                     word2vec_kept, word2vec_end};
+const struct embi_rewriter embi_rewriter_text = {&embi_format_text, text_begin, text_kept,
+                                                 text_end};

@@ -32,6 +32,15 @@ def rows(n):
     return struct.pack(f"<{n}f", *range(1, n + 1))
 
 
+NUMBERS, HEADER = "most of the first tokens end with a number", "the first reads as a header"
+
+
+def bare(name, args, path, why, files, **more):
+    """Rows that the form without a header would change."""
+    return Case("text: " + name, args, 3,
+                f"{path}: text without a header cannot hold these rows: {why} (word2vec-text has one)", files, **more)
+
+
 CASES = [
     w2v("a row more in the header", words_bin(WORDS, rows=4), "the header says 4 rows, the file has 3"),
     w2v("a row less in the header", words_bin(WORDS, rows=2),
@@ -76,6 +85,13 @@ CASES = [
          "line 3 (row 1): '1\\x000' is not a number", args="stats t.txt --format text"),
     text("no-break space for a blank", b"3 2\nthe 1 2\ncat 3\xc2\xa04\ndog 5 6\n",
          "line 3 (row 1): expected 2 values, found 1"),
+    bare("tokens that would show another d", "init 3 2 --dist zeros --tokens k.txt -o o.txt", "o.txt", NUMBERS,
+         {"k.txt": b"Apollo 11\ncat\nSoyuz 1\n"}),
+    bare("a first row that would be a header", "init 2 1 --dist zeros --tokens k.txt -o o.txt", "o.txt", HEADER,
+         {"k.txt": b"5\ncat\n"}),
+    bare("a kept row that would be a header", "resize t.txt --remove-tokens cat,dog -o o.txt", "t.txt", HEADER,
+         {"t.txt": b"cat 1\n5 3\ndog 2\n"},
+         out=b"rows\t3\t1\ndims\t1\ndtype\tf32\nformat\ttext\nremoved_rows\t2\n"),
     text("a row less", b"3 2\nthe 1 2\ncat 3 4\n", "the header says 3 rows, the file has 2"),
     text("a row more", b"1 2\nthe 1 2\ncat 3 4\n", "the header says 1 rows, the file has 2"),
     text("a blank line among rows", b"3 2\nthe 1 2\n\ncat 3 4\ndog 5 6\n",

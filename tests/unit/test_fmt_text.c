@@ -339,6 +339,24 @@ Test(text, writes_every_type)
     }
 }
 
+/* Without a header d is what most of the first lines show, of two the smaller: here two of four. */
+Test(text, writes_no_rows_that_would_change_dims)
+{
+    static const float one[] = {1, 2, 3, 4}; /* [4, 1] */
+    const emb_str half[] = {{"Apollo 11", 9}, {"cat", 3}, {"Soyuz 1", 7}, {"dog", 3}};
+    const emb_str more[] = {{"Apollo 11", 9}, {"cat", 3}, {"Soyuz 1", 7}, {" 7", 2}};
+    const emb_str header[] = {{"8", 1}, {"cat", 3}, {"dog", 3}, {"cow", 3}};
+    struct to_write w = {.format = format, .tokens = half, .data = one, .rows = 4};
+    w.array = (emb_array){.dtype = EMB_F32, .ndim = 2, .shape = {4, 1}};
+    check_saved(&w, BYTES("Apollo 11 1\ncat 2\nSoyuz 1 3\ndog 4\n"));
+    w.tokens = more;
+    check_not_saved(&w, EMB_BAD_DATA, "most of the first tokens end with a number");
+    w.tokens = header;
+    check_not_saved(&w, EMB_BAD_DATA, "the first reads as a header");
+    w.format = &embi_format_word2vec_text;
+    check_saved(&w, BYTES("4 1\n8 1\ncat 2\ndog 3\ncow 4\n"));
+}
+
 Test(text, writes_no_token_that_would_change)
 {
     static const struct {
