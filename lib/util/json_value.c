@@ -153,7 +153,7 @@ static void quote_control(struct embi_buf *out, char c)
 
 void embi_json_quote(struct embi_buf *out, const char *s, size_t n, bool *lossy)
 {
-    const char *end = s + n;
+    const char *end = n ? s + n : s; /* of an empty buffer s may be NULL */
     uint32_t cp;
     embi_buf_byte(out, '"');
     for (;;) {
