@@ -230,6 +230,10 @@ emb_status embi_reader_add(struct embi_reader *r, emb_str name, const struct emb
  * Layout
  */
 
+/* Memory is asked for by d. Where there are rows the file holds d numbers at least; where there are
+ * none, it may claim any d up to this one. */
+enum { EMPTY_DIMS_MAX = 1 << 20 };
+
 static emb_status check_table(const struct embi_tensor *t, emb_err *err)
 {
     char shape[EMBI_SHAPE_MAX], name[EMBI_TENSOR_MAX];
@@ -243,6 +247,10 @@ static emb_status check_table(const struct embi_tensor *t, emb_err *err)
     if (t->shape[1] > UINT32_MAX)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%sshape %s: d is above %" PRIu32, name, shape,
                          UINT32_MAX);
+    if (t->shape[0] == 0 && t->shape[1] > EMPTY_DIMS_MAX)
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "%sshape %s: d of a table without rows; more than %d is not believed",
+                         name, shape, EMPTY_DIMS_MAX);
     if (t->dtype == EMB_DTYPE_NONE)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%selements of type %s can be listed only", name,
                          t->type_name);

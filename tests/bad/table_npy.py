@@ -106,6 +106,8 @@ CASES = [
     header("three axes", head(shape="(1, 2, 2)"), "shape [1, 2, 2] is not a table [V, d]"),
     header("no dimensions in a row", head(shape="(2, 0)"), "shape [2, 0] is not a table [V, d]: d is 0"),
     header("d above 2^32-1", head(shape="(0, 4294967296)"), "shape [0, 4294967296]: d is above 4294967295"),
+    header("d of 2^32-1, no rows", head(shape="(0, 4294967295)"),
+           "shape [0, 4294967295]: d of a table without rows; more than 1048576 is not believed", data=b""),
     array("a tensor name", GOOD, "t.npy#x: npy files hold one table without a name: no #x", 2, "stats t.npy#x"),
     array("a tensor name by option", GOOD,
           "npy files hold one table without a name: no #x", 2, "stats t.npy --tensor x"),

@@ -165,6 +165,7 @@ CASES = [
            stride=(b"\x8a\x08" + b"\xff" * 7 + b"\x7f", b"\x8a\x08" + b"\xff" * 7 + b"\x7f")),
     tensor("a shape that overflows", "the shape is too large", size=(2 ** 31 - 1,) * 3, stride=(0, 0, 0)),
     tensor("expanded without end", "expanded to far more than is in the file", size=(2 ** 31 - 1, 4), stride=(0, 1)),
+    tensor("expanded beyond 4 MiB", "expanded to far more than is in the file", size=(2 ** 20 + 1, 1), stride=(0, 1)),
     tensor("a negative size", "expected sizes and strides that are not negative", size=(-1, 2)),
     tensor("a negative stride", "expected sizes and strides that are not negative", stride=(-1, 1)),
     tensor("a negative offset", "expected an offset that is not negative", offset=-1),

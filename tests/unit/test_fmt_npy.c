@@ -140,7 +140,8 @@ Test(npy, shapes_that_are_no_tables)
         {"(5, 0)", 2, 0, "d is 0"},
         {"(0, 4294967296)", 2, 0, "d is above 4294967295"},
         {"(0, 4)", 2, 0, NULL},
-        {"(0, 4294967295)", 2, 0, NULL},
+        {"(0, 1048576)", 2, 0, NULL},
+        {"(0, 1048577)", 2, 0, "[0, 1048577]: d of a table without rows"},
     };
     for (size_t i = 0; i < EMBI_LEN(shapes); i++) {
         char text[120];
