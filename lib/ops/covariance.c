@@ -90,9 +90,10 @@ static emb_status on_any_block(void *arg, const emb_block *block, uint64_t first
     if (block->stride_bytes == 0)
         return on_block(arg, block, first, err);
     emb_status status = EMB_OK;
-    double *rows = malloc(EMBI_BLOCK_ROWS * row_bytes);
+    const size_t bytes = embi_min(EMBI_BLOCK_ROWS, block->rows) * row_bytes;
+    double *rows = malloc(bytes);
     if (!rows)
-        return embi_fail_memory(err, EMBI_BLOCK_ROWS * row_bytes, "a block of rows");
+        return embi_fail_memory(err, bytes, "a block of rows");
     for (uint64_t b = 0; !status && b < block->rows; b += EMBI_BLOCK_ROWS) {
         emb_block part = {.data = rows, .dims = block->dims, .dtype = EMB_F64};
         part.rows = embi_min(EMBI_BLOCK_ROWS, block->rows - b);

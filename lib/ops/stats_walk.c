@@ -18,7 +18,7 @@
 
 /* Room of one thread. */
 struct embi_scratch {
-    unsigned char *block; /* [EMBI_BLOCK_ROWS, d] as stored, where rows cannot be used in place */
+    unsigned char *block; /* as stored, where rows cannot be used in place: [256 or V, d] */
     float *narrow;        /* [d] */
     double *wide;         /* [d] */
     struct embi_column_sums sums;
@@ -114,7 +114,8 @@ static emb_status take_item(void *arg, size_t i, int worker, emb_err *err)
 static emb_status scratch_new(const struct embi_walk *w, struct embi_scratch *s, emb_err *err)
 {
     uint64_t sums = w->columns ? w->d : 0;
-    s->block = embi_zeroed(w->direct ? 0 : EMBI_BLOCK_ROWS, w->row_bytes, "a block of rows", err);
+    uint64_t block = w->direct ? 0 : embi_min(EMBI_BLOCK_ROWS, w->rows);
+    s->block = embi_zeroed(block, w->row_bytes, "a block of rows", err);
     s->narrow = embi_zeroed(w->d, sizeof *s->narrow, "a row", err);
     s->wide = embi_zeroed(w->d, sizeof *s->wide, "a row", err);
     s->sums.about = embi_zeroed(sums, sizeof(double), "column sums", err);
