@@ -87,15 +87,17 @@ static double dot(const double *x, const double *q, uint32_t d)
     return ldexp(scaled_dot(x, ex, q, eq, d), ex + eq);
 }
 
-/* |x - q|^2, each difference times `scale`, in the lanes of embi_dot_f64. */
-static double distance2(const double *x, const double *q, uint32_t d, double scale)
+/* |x - q|^2 in the lanes of embi_dot_f64. Powers of two scale the elements before the difference is
+ * taken, where that would overflow, or the difference, where its square would leave f64: the
+ * elements of a tiny difference may be too large to be scaled themselves. */
+static double distance2(const double *x, const double *q, uint32_t d, double before, double after)
 {
     double lane[8] = {0};
     size_t lanes = 8;
     for (size_t i = 0; i < d; i += lanes) {
         lanes = embi_min(8, d - i);
         for (size_t l = 0; l < lanes; l++) {
-            double difference = x[i + l] * scale - q[i + l] * scale;
+            double difference = (x[i + l] * before - q[i + l] * before) * after;
             lane[l] += difference * difference;
         }
     }
@@ -104,14 +106,16 @@ static double distance2(const double *x, const double *q, uint32_t d, double sca
 
 static double distance(const double *x, const double *q, uint32_t d)
 {
-    double sum = distance2(x, q, d, 1);
+    double sum = distance2(x, q, d, 1, 1);
     if (embi_comfortable(sum))
         return sqrt(sum);
     double largest = 0;
     for (uint32_t i = 0; i < d; i++)
         largest = fmax(largest, fabs(x[i] - q[i]));
-    int e = isinf(largest) ? 1000 : embi_scale_exponent(largest);
-    return ldexp(sqrt(distance2(x, q, d, ldexp(1, -e))), e);
+    if (isinf(largest))
+        return ldexp(sqrt(distance2(x, q, d, 0x1p-1000, 1)), 1000);
+    int e = embi_scale_exponent(largest);
+    return ldexp(sqrt(distance2(x, q, d, 1, ldexp(1, -e))), e);
 }
 
 /* Adding zero turns -0 into 0. */

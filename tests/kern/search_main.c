@@ -696,6 +696,9 @@ static void test_exact_scores(void)
     CHECK(emb_score(big, low, 3, EMB_DOT) == -(double)INFINITY, "dot beyond f64");
     CHECK(emb_score(big, zero, 3, EMB_EUCLIDEAN) == -DBL_MAX, "large distance");
     CHECK(emb_score(small, two, 3, EMB_EUCLIDEAN) == -DBL_TRUE_MIN, "small distance");
+    double near[2] = {0x1p-900, 1e304}, far[2] = {0x1.8p-900, 1e304};
+    CHECK(emb_score(near, far, 2, EMB_EUCLIDEAN) == -0x1p-901, "small distance of large vectors");
+    CHECK(emb_score(big, low, 3, EMB_EUCLIDEAN) == -(double)INFINITY, "distance beyond f64");
     double plus_minus[2] = {1e200, 1e200}, cancel[2] = {1e200, -1e200};
     CHECK(emb_score(plus_minus, cancel, 2, EMB_DOT) == 0, "infinities that cancel");
 }
