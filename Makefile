@@ -3,6 +3,7 @@
 #   make                 the program and the library
 #   make deps            what that needs, by apt (deps-test: what the checks need)
 #   make check           all tests; also check-unit -kern -cli -cases -golden -docs -install -peers, lint
+#   make check-fuzz      the fuzz targets, FUZZ_SECONDS each (make fuzz builds them, with clang)
 #   make SAN=asan check  the same under AddressSanitizer and UBSan (SAN=tsan: ThreadSanitizer)
 #   make coverage        lines that the tests reach, by file (COV=1: a build that counts them)
 #   make metrics         lengths of functions and files, and share of comments, by layer
@@ -32,6 +33,11 @@ PYTHON ?= python3
 SUDO   := $(if $(filter 0,$(shell id -u)),,sudo)
 
 CC     ?= cc
+FUZZ_CC = $(firstword $(shell command -v clang-14 clang))
+ifeq ($(SAN),fuzz)
+CC     := $(FUZZ_CC)
+OPT    ?= -O1 -g
+endif
 CSTD   := -std=c11 -D_GNU_SOURCE
 WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
           -Wconversion -Wno-sign-conversion $(if $(WERROR),-Werror)
@@ -42,6 +48,7 @@ EXACT  := -ffp-contract=off -fno-math-errno
 
 san_asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 san_tsan := -fsanitize=thread
+san_fuzz := $(san_asan) -fsanitize=fuzzer-no-link
 # Threads count the same lines, and gcov is run from anywhere.
 cov_flags := --coverage -fprofile-update=atomic -fprofile-abs-path
 SANFLAGS := $(if $(SAN),$(san_$(SAN))) $(if $(COV),$(cov_flags))
@@ -153,7 +160,7 @@ $(scripts:%=$(BUILD)/completion/%): $(BUILD)/embtool-gen
 
 BUILD_PACKAGES := gcc make pkg-config libc6-dev zlib1g-dev libopenblas-dev
 TEST_PACKAGES  := $(BUILD_PACKAGES) g++ libcriterion-dev python3 python3-venv binutils git \
-                  cppcheck universal-ctags locales-all mandoc groff-base zsh fish
+                  clang libclang-rt-dev cppcheck universal-ctags locales-all mandoc groff-base zsh fish
 # Their findings differ by version, so the lint skips another one. A release that has left them behind tests without.
 PINNED_PACKAGES := clang-format-14 clang-tidy-14
 pinned_there    = $$(apt-cache pkgnames clang- | grep -xF $(PINNED_PACKAGES:%=-e %))
@@ -213,17 +220,48 @@ $(fakes): $(BUILD)/%/libemb-blas.so: %.c lib/dev/blas.h
 # Criterion's macros are not clean under our warnings.
 $(unit_bin:=.o): WARN := -Wall -Wextra $(if $(WERROR),-Werror)
 
-tests := $(made) $(unit_bin) $(kern_bin) $(fault_bin) $(fakes)
-suites := unit kern cli cases golden bad faults docs install peers lint
+# A fuzz target is linked with libFuzzer, which has the main (SAN=fuzz), or with one that replays files.
+fuzz_bin := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz_main := $(if $(filter fuzz,$(SAN)),,$(BUILD)/tests/fuzz/replay.o)
+
+$(BUILD)/tests/fuzz/libcmd.a: $(filter-out $(BUILD)/cmd/main.o,$(cmd_obj))
+	@mkdir -p $(@D)
+	$(run)rm -f $@ && $(AR) rcs $@ $^
+
+$(fuzz_bin): $(BUILD)/%: $(BUILD)/%.o $(fuzz_main) $(BUILD)/tests/fuzz/libcmd.a $(BUILD)/libemb.a
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) $(if $(fuzz_main),,-fsanitize=fuzzer) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(fuzz_bin:=.o): CPPFLAGS += -Icmd
+
+tests := $(made) $(unit_bin) $(kern_bin) $(fault_bin) $(fakes) $(fuzz_bin)
+suites := unit kern cli cases golden bad faults fuzz docs install peers lint
 check = $(PYTHON) tests/check.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
 .PHONY: check $(suites:%=check-%) lint tests
 tests: $(tests)
 check: $(tests)
 	$(run)$(check) $(suites)
-$(suites:%=check-%): check-%: $(tests)
+$(filter-out check-fuzz,$(suites:%=check-%)): check-%: $(tests)
 	$(run)$(check) $*
 lint: check-lint
+
+# Without libFuzzer the corpus is replayed under AddressSanitizer. Compilers differ in what they warn of.
+FUZZ_SECONDS ?= 20
+has_fuzzer = $(shell echo 'int LLVMFuzzerTestOneInput(const char *s, unsigned long n) { return s && n; }' | \
+                     $(FUZZ_CC) -x c -fsanitize=fuzzer - -o /dev/null 2>/dev/null && echo yes)
+fuzz_make  = $(MAKE) --no-print-directory WERROR=
+.PHONY: check-fuzz fuzz fuzz-targets
+fuzz:
+	+$(run)$(fuzz_make) SAN=fuzz BUILD=$(BUILD)-fuzz fuzz-targets
+fuzz-targets: $(fuzz_bin)
+ifeq ($(SAN),)
+check-fuzz:
+	+$(run)san=$(if $(has_fuzzer),fuzz,asan); $(fuzz_make) SAN=$$san BUILD=$(BUILD)-$$san check-fuzz
+else
+check-fuzz: $(fuzz_bin)
+	$(run)FUZZ_SECONDS=$(FUZZ_SECONDS) $(check) fuzz
+endif
 
 # Of the suites that run our code and need no packages from elsewhere. A run that fails has no coverage.
 .PHONY: coverage metrics
@@ -304,7 +342,7 @@ uninstall:
 	@rmdir "$(DESTDIR)$(datadir)/embtool" "$(DESTDIR)$(libdir)/embtool" 2>/dev/null || true
 
 clean:
-	rm -rf build build-asan build-tsan build-cov
+	rm -rf build build-asan build-fuzz build-tsan build-cov
 
 -include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(gen_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d) \
-           $(fault_obj:.o=.d))
+           $(fault_obj:.o=.d) $(fuzz_bin:=.d) $(BUILD)/tests/fuzz/replay.d)

@@ -24,6 +24,7 @@ def programs(suite, build, sanitizer):
     tool, py = str(build / "embtool"), sys.executable
     slow = ["--slow", "10"] if sanitizer else []
     jobs = ["--jobs", str(os.cpu_count() or 1)]
+    seconds = ["--seconds", os.environ["FUZZ_SECONDS"]] if sanitizer == "fuzz" else []
     tests = ROOT / "tests"
     if suite in ("unit", "kern"):
         found = sorted(p for p in (build / "tests" / suite).glob("*") if p.is_file() and not p.suffix)
@@ -41,6 +42,7 @@ def programs(suite, build, sanitizer):
                    "npy,npy ids,safetensors,word2vec binary,word2vec text,glove text,model directory,"
                    "tokenizer.json,sentencepiece,tekken,torch zip,torch legacy"],
         "bad": [py, tests / "bad/run.py", tool, *slow],
+        "fuzz": [py, tests / "fuzz/run.py", "--build", build, *jobs, *seconds],
         "docs": [py, tests / "lint/docs_check.py", tool],
         "install": [py, tests / "install/run.py", "--build", build],
         "peers": [py, tests / "peers/run.py", tool, "--build", build],

@@ -172,7 +172,8 @@ def clang_format(_):
     program = pinned("clang-format", 14)
     files = [*SOURCES, ROOT / "docs/example.c", *sorted((ROOT / "tests").glob("unit/*.[ch]")),
              *sorted((ROOT / "tests").glob("kern/*.[ch]")),
-             *sorted((ROOT / "tests").glob("faults/*.[ch]"))]
+             *sorted((ROOT / "tests").glob("faults/*.[ch]")),
+             *sorted((ROOT / "tests").glob("fuzz/*.[ch]"))]
     r = subprocess.run([program, "--dry-run", "-Werror", *map(str, files)], capture_output=True, text=True, cwd=ROOT)
     expect(sorted({line.split(":")[0] for line in r.stderr.splitlines() if "error:" in line}), "not formatted")
 

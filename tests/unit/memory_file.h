@@ -6,8 +6,7 @@
 
 #include <criterion/criterion.h>
 
-#include "fmt/fmt.h"
-#include "util/err.h"
+#include "memory_target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,33 +48,6 @@ static inline emb_status open_bytes(const struct embi_env *env, const void *byte
 /* ------------------------------------------------------------------------------------------------
  * Writing
  */
-
-struct target {
-    struct embi_io io;
-    struct embi_buf content;
-};
-
-static inline emb_status target_append(struct embi_io *io, const void *data, size_t n, emb_err *err)
-{
-    struct target *t = (struct target *)io;
-    (void)err;
-    embi_buf_add(&t->content, data, n);
-    io->size = t->content.n;
-    return EMB_OK;
-}
-
-static inline emb_status target_patch(struct embi_io *io, const void *data, size_t n, uint64_t off,
-                                      emb_err *err)
-{
-    struct target *t = (struct target *)io;
-    if (!embi_inside(off, n, t->content.n))
-        return embi_fail(err, EMB_BUG, -1, "patch of bytes that were not appended");
-    memcpy(t->content.s + off, data, n);
-    return EMB_OK;
-}
-
-static const struct embi_scheme target_scheme = {
-    .name = "target", .append = target_append, .patch = target_patch};
 
 /* One array for write_file: its rows are put in two steps where there are several. */
 struct input {

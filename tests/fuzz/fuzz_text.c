@@ -1,0 +1,7 @@
+/* fuzz_text.c - text tables: word2vec with a header, GloVe without. */
+#include "table.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_table(&(struct fuzz_file){.data = data, .size = size, .format = &embi_format_text});
+}

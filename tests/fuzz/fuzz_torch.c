@@ -1,0 +1,8 @@
+/* fuzz_torch.c - PyTorch files, zip and old form. */
+#include "table.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_table(
+        &(struct fuzz_file){.data = data, .size = size, .format = &embi_format_torch});
+}
