@@ -13,8 +13,8 @@
 #include "common.h"
 #include "emb.h"
 #include "opt.h"
-#include "places.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 enum {
@@ -64,7 +64,7 @@ struct run {
     bool in_tty, out_tty, err_tty; /* which streams are terminals */
     size_t columns;                /* width of the terminal on stdout; 80 where there is none */
     const char *table_name;        /* of the table that open_table opened, for messages */
-    char builtin[PLACE_PATH_MAX];  /* path of the built-in table, once it was looked for */
+    char builtin[PATH_MAX + 64];   /* path of the built-in table, once it was looked for */
     struct embi_buf warnings;      /* what the library warned of: lines, each ended by a NUL */
     struct embi_buf inputs;        /* files that were read, likewise (report.h) */
     struct embi_buf outputs;       /* files that were written, likewise */

@@ -94,7 +94,8 @@ static int open_url(struct run *run, const char *url, const emb_open_opts *opts,
 static const char *find_builtin(struct run *run)
 {
     static const char *const places[] = {"../lib/english/english.bin", EMBTOOL_DATA "/english.bin"};
-    return place_find(places, EMBI_LEN(places), run->builtin) ? run->builtin : NULL;
+    return place_find(places, EMBI_LEN(places), run->builtin, sizeof run->builtin) ? run->builtin
+                                                                                   : NULL;
 }
 
 /* Is the current directory that of a model? */

@@ -124,8 +124,8 @@ static void set_blas_env(const emb_ctx *ctx)
 {
     const char *core = emb_ctx_blas_core(ctx);
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
-    if (core)
-        setenv("OPENBLAS_CORETYPE", core, 0);
+    if (core && !variable("OPENBLAS_CORETYPE"))
+        setenv("OPENBLAS_CORETYPE", core, 1);
 }
 
 static int make_context(struct run *run)
@@ -140,7 +140,7 @@ static int make_context(struct run *run)
     opts.hub_cache = hub_cache(&run->env, &cache);
     place_plugins(run->env.plugin_path, &plugins);
     opts.plugin_path = embi_buf_cstr(&plugins);
-    if (plugins.failed)
+    if (cache.failed || plugins.failed)
         code = fail_with(run, EXIT_MEMORY, NULL, "out of memory");
     else if (emb_ctx_new(&opts, &run->ctx, &err) != EMB_OK)
         code = fail(run, NULL, &err);

@@ -1,6 +1,7 @@
 /* places.c - see places.h. */
 #include "places.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,26 +12,28 @@
 #define EMBTOOL_PLUGINS "../lib/embtool"
 #endif
 
-/* The directory that the program lies in, without a slash at its end; false where the system does not
- * say. */
-static bool place_of_program(char path[PLACE_PATH_MAX])
+/* The directory that the program lies in, without a slash at its end; false where the system does
+ * not say. */
+static bool find_program(char dir[PATH_MAX])
 {
-    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
-    char *slash = n > 0 ? memrchr(path, '/', (size_t)n) : NULL;
-    if (!slash)
+    ssize_t n = readlink("/proc/self/exe", dir, PATH_MAX - 1);
+    if (n <= 0)
         return false;
-    *slash = 0;
-    return true;
+    dir[n] = 0;
+    char *slash = strrchr(dir, '/');
+    if (slash)
+        *slash = 0;
+    return slash != NULL;
 }
 
-bool place_find(const char *const *places, size_t n, char path[PLACE_PATH_MAX])
+bool place_find(const char *const *places, size_t n, char *path, size_t size)
 {
-    if (!place_of_program(path))
+    char program[PATH_MAX];
+    if (!find_program(program))
         return false;
-    char *end = path + strlen(path);
     for (size_t i = 0; i < n; i++) {
-        (void)snprintf(end, (size_t)(path + PLACE_PATH_MAX - end), "/%s", places[i]);
-        if (access(path, R_OK) == 0)
+        int length = snprintf(path, size, "%s/%s", program, places[i]);
+        if (length > 0 && (size_t)length < size && access(path, R_OK) == 0)
             return true;
     }
     return false;
@@ -39,9 +42,9 @@ bool place_find(const char *const *places, size_t n, char path[PLACE_PATH_MAX])
 void place_plugins(const char *first, struct embi_buf *path)
 {
     static const char *const places[] = {"lib/embtool", EMBTOOL_PLUGINS};
-    char program[PLACE_PATH_MAX];
+    char program[PATH_MAX];
     if (first)
         embi_buf_text(path, first);
-    for (size_t i = 0; i < EMBI_LEN(places) && place_of_program(program); i++)
+    for (size_t i = 0; i < EMBI_LEN(places) && find_program(program); i++)
         embi_buf_print(path, "%s%s/%s", path->n ? ":" : "", program, places[i]);
 }

@@ -6,16 +6,12 @@
 
 #include "util/buf.h"
 
-#include <limits.h>
-
-#define PLACE_PATH_MAX (PATH_MAX + 64) /* of a path, with its NUL */
-
-/* The first of n places, seen from the directory that the program lies in, that can be read; false
- * where there is none. */
-bool place_find(const char *const *places, size_t n, char path[PLACE_PATH_MAX]);
+/* Puts the first of n places, seen from the program's directory, that can be read into path [size];
+ * false where there is none. */
+bool place_find(const char *const *places, size_t n, char *path, size_t size);
 
 /* Adds the directories of plugins, separated by ':': those of `first` (may be NULL), lib/embtool of a
- * build folder, ../lib/embtool where the program was installed. */
+ * build folder, and where plugins were installed. */
 void place_plugins(const char *first, struct embi_buf *path);
 
 #endif

@@ -58,6 +58,9 @@ class Tree:
     def make(self, *words, build=None):
         return run("make", "-C", ROOT, f"BUILD={build or self.build}", f"SAN={self.sanitizer}", *words, env=self.env)
 
+    def plugins(self):
+        return sorted((self.build / "lib/embtool").glob("libemb-*.so"))
+
     def commands(self):
         return re.findall(r"^  ([a-z]+) ", run(self.tool, "--help"), re.M)
 
@@ -115,7 +118,7 @@ def contents(tree, tmp):
         "share/bash-completion/completions/embtool": "644", "share/zsh/site-functions/_embtool": "644",
         "share/fish/vendor_completions.d/embtool.fish": "644", "share/man/man1/embtool.1": "644",
         **{f"share/man/man1/embtool-{c}.1": "644" for c in tree.commands()},
-        **{f"lib/embtool/{p.name}": "755" for p in tree.build.glob("libemb-*.so")}}
+        **{f"lib/embtool/{p.name}": "755" for p in tree.plugins()}}
     found = {p.removeprefix("p/"): how for p, how in files_in(tmp / "a root").items()}
     equal(found, wanted, "installed")
     stranger = tmp / "a root/p/share/embtool/mine.bin"
@@ -153,6 +156,8 @@ def layout(tree, tmp):
               f"DESTDIR={tmp}/root", build=copy)
     matches_numpy(run(tmp / "root/p/tools/bin/embtool", "similar", "-q", "-k", "3", "cat", env=tree.env, cwd=tmp),
                   "another layout")
+    version = run(tmp / "root/p/tools/bin/embtool", "--version", env=tree.env, cwd=tmp)
+    equal("blas openblas" in version, bool(tree.plugins()), "the plugin is found in another layout")
     text = (tmp / "root/p/lib64/pkgconfig/emb.pc").read_text()
     assert "libdir=${prefix}/lib64\n" in text, text
 
