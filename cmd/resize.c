@@ -303,7 +303,7 @@ static int check_result(struct resize *rz)
                           .tensor = rz->info.tensor,
                           .input_dtype = c->input_dtype};
     emb_table *table;
-    emb_table_info info;
+    emb_table_info info = {0};
     emb_err err;
     struct stat st;
     if (strcmp(rz->info.format, "raw") == 0 || stat(rz->target, &st) || !S_ISREG(st.st_mode))
