@@ -10,9 +10,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-enum { SLURP_STEP_BYTES = 1 << 16 };
+enum { SLURP_STEP_BYTES = 1 << 16, COPY_STEP_BYTES = 1 << 20, CLONE_BYTES = 4096 };
 
 /* After a call failed with errno: should it be made again? Waits for a descriptor that would block.
  */
@@ -90,6 +91,57 @@ emb_status embi_fd_slurp(int fd, struct embi_buf *buf, emb_err *err)
             return EMB_OK;
         buf->n += (size_t)got;
     }
+}
+
+/* Through memory of this process: where the system cannot copy between these two files. */
+static emb_status copy_by_hand(int fd, int from, uint64_t off, uint64_t n, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    char *step = malloc(COPY_STEP_BYTES);
+    if (!step)
+        return embi_fail_memory(err, COPY_STEP_BYTES, "a copy");
+    for (uint64_t part; !status && n > 0; off += part, n -= part) {
+        part = embi_min(n, COPY_STEP_BYTES);
+        status = embi_fd_pread(from, step, part, off, err);
+        int sys = status ? 0 : embi_fd_write(fd, step, part);
+        if (sys)
+            status = embi_fail_errno(err, sys, NULL);
+    }
+    free(step);
+    return status;
+}
+
+static bool cannot_copy(int sys)
+{
+    return sys == EXDEV || sys == EINVAL || sys == ENOSYS || sys == EOPNOTSUPP;
+}
+
+/* Bytes to ask for: those up to the next whole block alone, so that the blocks after it can be
+ * shared, where both files have their blocks at the same places. */
+static size_t copy_step(int fd, uint64_t off, uint64_t n)
+{
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    uint64_t into = off % CLONE_BYTES;
+    bool aligned = at >= 0 && into && (uint64_t)at % CLONE_BYTES == into;
+    return (size_t)embi_min(n, aligned ? CLONE_BYTES - into : (uint64_t)1 << 30);
+}
+
+emb_status embi_fd_copy(int fd, int from, uint64_t off, uint64_t n, emb_err *err)
+{
+    while (n > 0) {
+        off_t at = (off_t)off;
+        ssize_t done = copy_file_range(from, &at, fd, NULL, copy_step(fd, off, n), 0);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return cannot_copy(errno) ? copy_by_hand(fd, from, off, n, err)
+                                      : embi_fail_errno(err, errno, NULL);
+        if (done == 0) /* the end of the file, or a file system that has no idea of one */
+            return copy_by_hand(fd, from, off, n, err);
+        off += (uint64_t)done;
+        n -= (uint64_t)done;
+    }
+    return EMB_OK;
 }
 
 int embi_fd_twin(int fd, int lowest)

@@ -15,6 +15,10 @@ emb_status embi_fd_pread(int fd, void *dst, size_t n, uint64_t off, emb_err *err
 int embi_fd_write(int fd, const void *data, size_t n);
 int embi_fd_pwrite(int fd, const void *data, size_t n, uint64_t off);
 
+/* Writes bytes off .. off+n-1 of `from` at the descriptor's own offset, by the fastest way there
+ * is. */
+emb_status embi_fd_copy(int fd, int from, uint64_t off, uint64_t n, emb_err *err);
+
 /* Adds what is left to read to buf. */
 emb_status embi_fd_slurp(int fd, struct embi_buf *buf, emb_err *err);
 

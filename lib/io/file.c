@@ -45,6 +45,21 @@ static emb_status file_map(struct embi_io *io, const void **data, emb_err *err)
     return EMB_OK;
 }
 
+/* Whole pages alone: those at the ends may hold what is still in use. */
+static void file_forget(struct embi_io *io, uint64_t off, uint64_t n)
+{
+    struct file *file = (struct file *)io;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t first = (off + page - 1) / page * page, end = (off + n) / page * page;
+    if (file->mapped && first < end)
+        madvise((char *)file->mapped + first, end - first, MADV_DONTNEED);
+}
+
+static int file_descriptor(const struct embi_io *io)
+{
+    return ((const struct file *)io)->fd;
+}
+
 static void file_close(struct embi_io *io)
 {
     struct file *file = (struct file *)io;
@@ -58,6 +73,8 @@ static const struct embi_scheme scheme_reading = {
     .name = "file",
     .pread = file_pread,
     .map = file_map,
+    .forget = file_forget,
+    .descriptor = file_descriptor,
     .close = file_close,
 };
 

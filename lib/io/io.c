@@ -34,13 +34,19 @@ emb_status embi_io_open(const struct embi_env *env, const char *url, unsigned mo
     return embi_scheme_file.open(env, url, mode, io, err);
 }
 
+static emb_status check_inside(const struct embi_io *io, uint64_t off, uint64_t n, emb_err *err)
+{
+    if (embi_inside(off, n, io->size))
+        return EMB_OK;
+    return embi_fail(err, EMB_BAD_DATA, off <= INT64_MAX ? (int64_t)off : -1,
+                     "expected %" PRIu64 " bytes at %" PRIu64 ", the file ends at %" PRIu64, n, off,
+                     io->size);
+}
+
 emb_status embi_io_pread(struct embi_io *io, void *dst, size_t n, uint64_t off, emb_err *err)
 {
-    if (!embi_inside(off, n, io->size))
-        return embi_fail(err, EMB_BAD_DATA, off <= INT64_MAX ? (int64_t)off : -1,
-                         "expected %zu bytes at %" PRIu64 ", the file ends at %" PRIu64, n, off,
-                         io->size);
-    return n > 0 ? io->scheme->pread(io, dst, n, off, err) : EMB_OK;
+    emb_status status = check_inside(io, off, n, err);
+    return status || n == 0 ? status : io->scheme->pread(io, dst, n, off, err);
 }
 
 /* Reads the content into io->whole. */
@@ -71,6 +77,12 @@ emb_status embi_io_map(struct embi_io *io, const void **data, emb_err *err)
     return EMB_OK;
 }
 
+void embi_io_forget(struct embi_io *io, uint64_t off, uint64_t n)
+{
+    if (io->scheme->forget && embi_inside(off, n, io->size))
+        io->scheme->forget(io, off, n);
+}
+
 emb_status embi_io_flush(struct embi_io *io, emb_err *err)
 {
     return io->scheme->flush ? io->scheme->flush(io, err) : EMB_OK;
@@ -92,6 +104,19 @@ emb_status embi_io_append(struct embi_io *io, const void *data, size_t n, emb_er
 emb_status embi_io_patch(struct embi_io *io, const void *data, size_t n, uint64_t off, emb_err *err)
 {
     return io->scheme->patch(io, data, n, off, err);
+}
+
+emb_status embi_io_append_from(struct embi_io *io, struct embi_io *from, uint64_t off, uint64_t n,
+                               emb_err *err)
+{
+    const void *data;
+    emb_status status = check_inside(from, off, n, err);
+    if (status || n == 0)
+        return status;
+    if (io->scheme->append_fd && from->scheme->descriptor)
+        return io->scheme->append_fd(io, from->scheme->descriptor(from), off, n, err);
+    status = embi_io_map(from, &data, err);
+    return status ? status : embi_io_append(io, (const char *)data + off, (size_t)n, err);
 }
 
 emb_status embi_io_commit(struct embi_io *io, emb_err *err)

@@ -38,6 +38,10 @@ struct embi_scheme {
     emb_status (*pread)(struct embi_io *io, void *dst, size_t n, uint64_t off, emb_err *err);
     /* The whole content in memory, valid until close. Optional. */
     emb_status (*map)(struct embi_io *io, const void **data, emb_err *err);
+    /* Bytes off .. of the mapping will not be needed soon: they need not stay in memory. Optional. */
+    void (*forget)(struct embi_io *io, uint64_t off, uint64_t n);
+    /* The open file that the content is in, for calls of the system that copy. Optional. */
+    int (*descriptor)(const struct embi_io *io);
 
     /* Writing. append adds at the end; patch overwrites bytes that were appended (optional). commit
      * gives the file its name and reports every failure up to and including close; closing without
@@ -47,6 +51,8 @@ struct embi_scheme {
     emb_status (*commit)(struct embi_io *io, emb_err *err);
     /* Hands on what append has gathered. Optional. */
     emb_status (*flush)(struct embi_io *io, emb_err *err);
+    /* Adds bytes off .. off+n-1 of another open file, which it has. Optional. */
+    emb_status (*append_fd)(struct embi_io *io, int fd, uint64_t off, uint64_t n, emb_err *err);
     /* n bytes will be appended: fails where the disk has no room for them. Optional. */
     emb_status (*reserve)(struct embi_io *io, uint64_t n, emb_err *err);
 
@@ -80,11 +86,20 @@ emb_status embi_io_pread(struct embi_io *io, void *dst, size_t n, uint64_t off, 
  */
 emb_status embi_io_map(struct embi_io *io, const void **data, emb_err *err);
 
+/* A pass over a large file need not leave all of it in memory: what was mapped of bytes off .. is
+ * let go, and read again by who looks there again. */
+void embi_io_forget(struct embi_io *io, uint64_t off, uint64_t n);
+
 /* Writing. flush hands on what was appended and is still gathered here, for a reader at the other
  * end of a pipe. */
 emb_status embi_io_append(struct embi_io *io, const void *data, size_t n, emb_err *err);
 emb_status embi_io_patch(struct embi_io *io, const void *data, size_t n, uint64_t off,
                          emb_err *err);
+
+/* Appends bytes off .. off+n-1 of `from`: inside the kernel where both are files, so that they pass
+ * through no memory of this process, and share blocks of the disk where the file system can. */
+emb_status embi_io_append_from(struct embi_io *io, struct embi_io *from, uint64_t off, uint64_t n,
+                               emb_err *err);
 emb_status embi_io_commit(struct embi_io *io, emb_err *err);
 
 /* About n bytes will be appended: a disk without room for them is known now, not after minutes of

@@ -321,6 +321,7 @@ static void newfile_close(struct embi_io *io)
 static const struct embi_scheme scheme_newfile = {
     .name = "file",
     .append = embi_out_append,
+    .append_fd = embi_out_append_fd,
     .patch = embi_out_patch,
     .commit = newfile_commit,
     .flush = embi_out_flush,

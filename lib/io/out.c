@@ -69,6 +69,19 @@ emb_status embi_out_append(struct embi_io *io, const void *data, size_t n, emb_e
     return status;
 }
 
+emb_status embi_out_append_fd(struct embi_io *io, int fd, uint64_t off, uint64_t n, emb_err *err)
+{
+    struct embi_out *out = (struct embi_out *)io;
+    emb_status status = embi_out_flush(io, err);
+    if (status == EMB_OK)
+        status = embi_fd_copy(out->fd, fd, off, n, err);
+    if (status == EMB_OK)
+        io->size += n;
+    else if (out->broken == 0)
+        out->broken = err->sys ? err->sys : EIO;
+    return status;
+}
+
 emb_status embi_out_patch(struct embi_io *io, const void *data, size_t n, uint64_t off,
                           emb_err *err)
 {

@@ -28,6 +28,7 @@ void embi_out_end(struct embi_out *out);
 
 /* For the vtable. */
 emb_status embi_out_append(struct embi_io *io, const void *data, size_t n, emb_err *err);
+emb_status embi_out_append_fd(struct embi_io *io, int fd, uint64_t off, uint64_t n, emb_err *err);
 emb_status embi_out_patch(struct embi_io *io, const void *data, size_t n, uint64_t off,
                           emb_err *err);
 emb_status embi_out_flush(struct embi_io *io, emb_err *err);
