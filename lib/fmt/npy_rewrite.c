@@ -32,7 +32,7 @@ static emb_status begin(struct embi_rewrite *w, emb_err *err)
     emb_status status = embi_npy_header(&stand_in, &s->buf, err);
     if (status)
         return status;
-    replace_descr(&s->buf, w->table->type_name);
+    replace_descr(&s->buf, w->parts[0].table->type_name);
     return embi_sink_append_buf(s, err);
 }
 

@@ -1,9 +1,10 @@
-/* rewrite.h - a file with one of its tables replaced by another number of rows, everything else in
- * it as it was.
+/* rewrite.h - a file with tables of it replaced by other numbers of rows, everything else in it as
+ * it was.
  *
  * The caller (ops/) says what the rows are; what stands around them, and in which form a row with
- * its token is stored, is the format's business. Between begin and end the rows come in order:
- * `kept` for rows that are taken over as they stand in the file, `put` for others. Where a format
+ * its token is stored, is the format's business. Between begin and end the rows come in order, and
+ * with several tables (formats of named tensors) one table after another, as they lie in the file,
+ * embi_rewrite_next between them: `kept` for rows that are taken over as they stand in the file, `put` for others. Where a format
  * has no form of its own for a row (`kept` is NULL) all rows go through put, as numbers.
  */
 #ifndef EMBI_FMT_REWRITE_H
@@ -11,12 +12,24 @@
 
 #include "fmt/sink.h"
 
+/* One table to be replaced: entries along `axis` become `length`. Axes before it are of length 1. */
+struct embi_rewrite_part {
+    const struct embi_tensor *table;
+    int axis;
+    uint64_t length;
+    uint64_t entry_bytes; /* of one entry along the axis; set by embi_rewrite_init_parts */
+};
+
 struct embi_rewrite {
     struct embi_sink sink;           /* io: set by the caller, before begin */
     const struct embi_reader *r;     /* walked, with tokens where the format has them */
-    const struct embi_tensor *table; /* NULL in formats with walk */
-    const unsigned char *file;       /* the whole file */
-    emb_array array;                 /* what is written: sink.arrays */
+    struct embi_rewrite_part *parts; /* [n_parts] as they lie in the file; none in formats with
+                                        walk */
+    size_t n_parts, current;
+    struct embi_rewrite_part one; /* `parts` of a file with one table to be replaced */
+    const unsigned char *file;    /* the whole file */
+    emb_array array;              /* of the only table: sink.arrays */
+    uint64_t row_bytes;           /* of an entry of the current table, as put */
     const struct embi_rewriter *how;
 };
 
@@ -36,7 +49,17 @@ extern const struct embi_rewriter embi_rewriter_npy, embi_rewriter_safetensors,
  * cannot be rewritten. End with embi_rewrite_free, after failure too. */
 emb_status embi_rewrite_init(struct embi_rewrite *w, const struct embi_reader *r, size_t tensor,
                              const struct embi_layout *layout, uint64_t rows, emb_err *err);
+
+/* The same for several tensors of a safetensors file; parts [n] are sorted, and stay the caller's. */
+emb_status embi_rewrite_init_parts(struct embi_rewrite *w, const struct embi_reader *r,
+                                   struct embi_rewrite_part *parts, size_t n, emb_err *err);
+
+/* The size that the new file will have, or a little less: only the length of the header is open. */
+uint64_t embi_rewrite_size(const struct embi_rewrite *w);
+
 emb_status embi_rewrite_begin(struct embi_rewrite *w, emb_err *err);
+/* The rows of one table are complete: those of the next part follow. */
+emb_status embi_rewrite_next(struct embi_rewrite *w, emb_err *err);
 /* n rows [n, d] of the table's type; tokens [n] where the format holds them. */
 emb_status embi_rewrite_put(struct embi_rewrite *w, const void *rows, uint64_t n,
                             const emb_str *tokens, emb_err *err);
@@ -45,5 +68,10 @@ void embi_rewrite_free(struct embi_rewrite *w); /* sink.io stays the caller's */
 
 /* Appends bytes off .. off+n-1 of the old file. */
 emb_status embi_rewrite_copy(struct embi_rewrite *w, uint64_t off, uint64_t n, emb_err *err);
+
+static inline uint64_t embi_part_end(const struct embi_rewrite_part *part)
+{
+    return part->table->offset + part->table->bytes;
+}
 
 #endif

@@ -1,6 +1,6 @@
-/* safetensors_rewrite.c - a safetensors file in which one table has another number of rows.
+/* safetensors_rewrite.c - a safetensors file in which tables have other numbers of rows.
  *
- * The header is edited by splicing: the first number of the table's shape and the offsets that move
+ * The header is edited by splicing: one number of each table's shape and the offsets that move
  * change, every other byte stays, in its order; blanks at the end make the data begin at a multiple
  * of 8. Other tensors keep their bytes and their order. Bytes after the last tensor are not written
  * again. Specification: the "Format" section of the safetensors documentation.
@@ -20,8 +20,24 @@ struct splice {
     struct embi_json json;
     const char *copied; /* text before it is in `out` */
     struct embi_buf *out;
-    uint64_t old_end, new_end; /* of the table, from the start of the data */
+    uint64_t data; /* where the data begin in the old file */
 };
+
+enum { NO_PART = -1 };
+
+/* What the parts before `part` (NO_PART: all) that end at or before byte `off` of the data grow by,
+ * modulo 2^64. */
+static uint64_t growth_before(const struct splice *s, uint64_t off, int part)
+{
+    uint64_t growth = 0;
+    size_t n = part == NO_PART ? s->w->n_parts : (size_t)part;
+    for (size_t i = 0; i < n; i++) {
+        const struct embi_rewrite_part *p = &s->w->parts[i];
+        if (embi_part_end(p) - s->data <= off)
+            growth += p->length * p->entry_bytes - p->table->bytes;
+    }
+    return growth;
+}
 
 /* Puts x in place of the number v. */
 static void put_number(struct splice *s, const struct embi_json_value *v, uint64_t x)
@@ -43,53 +59,57 @@ static bool next_number(struct splice *s, struct embi_json_value *v, uint64_t *x
     return false;
 }
 
-static void edit_shape(struct splice *s)
+static void edit_shape(struct splice *s, const struct embi_rewrite_part *part)
 {
     struct embi_json_value v;
-    uint64_t rows;
+    uint64_t old;
     embi_json_enter(&s->json, EMBI_JSON_ARRAY);
-    if (next_number(s, &v, &rows))
-        put_number(s, &v, s->w->array.shape[0]);
+    for (int axis = 0; axis <= part->axis && next_number(s, &v, &old); axis++)
+        if (axis == part->axis)
+            put_number(s, &v, part->length);
     embi_json_leave(&s->json);
 }
 
-/* Offsets behind the table move by what it grew; its own end does. */
-static void edit_offsets(struct splice *s, bool is_table)
+/* Offsets behind a table move by what it grew; its own end does. */
+static void edit_offsets(struct splice *s, int part)
 {
     struct embi_json_value v[2];
     uint64_t begin, end;
     embi_json_enter(&s->json, EMBI_JSON_ARRAY);
     if (next_number(s, &v[0], &begin) && next_number(s, &v[1], &end)) {
-        bool moves = !is_table && begin >= s->old_end;
-        if (moves)
-            put_number(s, &v[0], begin - s->old_end + s->new_end);
-        if (moves || is_table)
-            put_number(s, &v[1], end - s->old_end + s->new_end);
+        uint64_t to = begin + growth_before(s, begin, part), bytes = end - begin;
+        if (part != NO_PART)
+            bytes = s->w->parts[part].length * s->w->parts[part].entry_bytes;
+        put_number(s, &v[0], to);
+        put_number(s, &v[1], to + bytes);
     }
     embi_json_leave(&s->json);
 }
 
-static void edit_tensor(struct splice *s, bool is_table)
+static void edit_tensor(struct splice *s, int part)
 {
     struct embi_json_value key;
     embi_json_enter(&s->json, EMBI_JSON_OBJECT);
     while (embi_json_member(&s->json, &key)) {
-        if (is_table && embi_json_is(&key, "shape"))
-            edit_shape(s);
+        if (part != NO_PART && embi_json_is(&key, "shape"))
+            edit_shape(s, &s->w->parts[part]);
         else if (embi_json_is(&key, "data_offsets"))
-            edit_offsets(s, is_table);
+            edit_offsets(s, part);
     }
 }
 
-/* *same = is that the table's name? */
-static emb_status is_named(const struct splice *s, const struct embi_json_value *key,
-                           struct embi_buf *scratch, bool *same, emb_err *err)
+/* *part = the one of that name, or NO_PART. */
+static emb_status find_part(const struct splice *s, const struct embi_json_value *key,
+                            struct embi_buf *scratch, int *part, emb_err *err)
 {
+    *part = NO_PART;
     scratch->n = 0;
     embi_json_string(key, scratch);
     if (scratch->failed)
         return embi_fail_memory(err, key->n, "a tensor's name");
-    *same = embi_str_equal((emb_str){scratch->s, scratch->n}, s->w->table->name);
+    for (size_t i = 0; *part == NO_PART && i < s->w->n_parts; i++)
+        if (embi_str_equal((emb_str){scratch->s, scratch->n}, s->w->parts[i].table->name))
+            *part = (int)i;
     return EMB_OK;
 }
 
@@ -100,12 +120,12 @@ static emb_status edit_object(struct splice *s, emb_err *err)
     emb_status status = EMB_OK;
     embi_json_enter(&s->json, EMBI_JSON_OBJECT);
     while (!status && embi_json_member(&s->json, &key)) {
-        bool is_table = false;
+        int part;
         if (embi_json_is(&key, "__metadata__"))
             continue;
-        status = is_named(s, &key, &name, &is_table, err);
+        status = find_part(s, &key, &name, &part, err);
         if (!status)
-            edit_tensor(s, is_table);
+            edit_tensor(s, part);
     }
     embi_buf_free(&name);
     return status ? status : embi_json_finish(&s->json, LENGTH_BYTES, err);
@@ -130,11 +150,9 @@ static emb_status end_header(struct embi_buf *out, emb_err *err)
 
 static emb_status begin(struct embi_rewrite *w, emb_err *err)
 {
-    const uint64_t data = LENGTH_BYTES + embi_le64(w->file), rows_at = w->table->offset - data;
+    const uint64_t data = LENGTH_BYTES + embi_le64(w->file);
     const char *text = (const char *)w->file + LENGTH_BYTES;
-    struct splice s = {.w = w, .copied = text, .out = &w->sink.buf};
-    s.old_end = rows_at + w->table->bytes;
-    s.new_end = rows_at + w->array.shape[0] * embi_array_row_bytes(&w->array);
+    struct splice s = {.w = w, .copied = text, .out = &w->sink.buf, .data = data};
     embi_buf_fill(s.out, '\0', LENGTH_BYTES);
     embi_json_init(&s.json, text, (size_t)(data - LENGTH_BYTES), 0);
     emb_status status = edit_object(&s, err);
@@ -144,7 +162,7 @@ static emb_status begin(struct embi_rewrite *w, emb_err *err)
     status = end_header(s.out, err);
     if (!status)
         status = embi_sink_append_buf(&w->sink, err);
-    return status ? status : embi_rewrite_copy(w, data, rows_at, err);
+    return status ? status : embi_rewrite_copy(w, data, w->parts[0].table->offset - data, err);
 }
 
 /* Where the last tensor ends. */
@@ -158,7 +176,7 @@ static uint64_t data_end(const struct embi_reader *r)
 
 static emb_status end(struct embi_rewrite *w, emb_err *err)
 {
-    uint64_t at = w->table->offset + w->table->bytes;
+    uint64_t at = embi_part_end(&w->parts[w->current]);
     return embi_rewrite_copy(w, at, data_end(w->r) - at, err);
 }
 

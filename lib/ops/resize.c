@@ -80,7 +80,8 @@ static emb_status keep_rows(struct writing *x, uint64_t first, uint64_t n, emb_e
     if (x->w.how->kept)
         return x->w.how->kept(&x->w, first, n, err);
     if (lies_ready(x->table, x->row_bytes))
-        return embi_rewrite_put(&x->w, embi_table_row(x->table, first), n, NULL, err);
+        return embi_rewrite_copy(&x->w, x->table->layout.offset + first * x->row_bytes,
+                                 n * x->row_bytes, err);
     for (uint64_t done = 0, part; !status && done < n; done += part) {
         part = embi_min(n - done, embi_min(x->step, EMBI_BLOCK_ROWS));
         status = embi_fetch(x->table, first + done, part, x->table->layout.dtype, x->rows, err);
