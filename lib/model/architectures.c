@@ -36,7 +36,7 @@ static const struct embi_architecture architectures[] = {
     {" mpnet ", {"mpnet.embeddings.word_embeddings.weight"}, {"lm_head.decoder.weight"}},
     {" deberta deberta-v2 ",
      {"deberta.embeddings.word_embeddings.weight"},
-     {"cls.predictions.decoder.weight", "lm_predictions.lm_head.dense.weight"}},
+     {"cls.predictions.decoder.weight"}},
     {" modernbert modernbert-decoder ",
      {"model.embeddings.tok_embeddings.weight"},
      {"decoder.weight"}},

@@ -4,7 +4,7 @@
 
 #include "model/config.h"
 
-enum { EMBI_ARCH_INPUTS = 3, EMBI_ARCH_HEADS = 2 };
+enum { EMBI_ARCH_INPUTS = 3, EMBI_ARCH_HEADS = 1 };
 
 struct embi_architecture {
     const char *types;                   /* " gpt2 gpt_neo ": model types between blanks       */
