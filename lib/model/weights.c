@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#define COMPARED_BYTES (4u << 20) /* at a time */
+
 emb_status embi_weights_add_file(struct embi_weights *w, const char *dir, emb_str name,
                                  emb_err *err)
 {
@@ -214,24 +216,43 @@ static bool same_shape(const struct embi_tensor *a, const struct embi_tensor *b)
             memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof a->strides[0]) == 0);
 }
 
-/* The bytes of tensor i, where its file is mapped. */
+/* The bytes of one tensor, and where they lie. */
+struct bytes {
+    struct embi_io *io;
+    const char *file;
+    uint64_t at;
+};
+
 static emb_status bytes_of(struct embi_weights *w, size_t i, const struct embi_tensor *t,
-                           const char **bytes, emb_err *err)
+                           struct bytes *bytes, emb_err *err)
 {
     const struct embi_weights_file *f = &w->files[w->tensors[i].file];
     const void *data;
     emb_status status = embi_io_map(f->reader->io, &data, err);
     if (status)
-        embi_fail_in(err, "%s", f->name);
-    else
-        *bytes = (const char *)data + t->offset;
-    return status;
+        return embi_fail_in(err, "%s", f->name);
+    *bytes = (struct bytes){f->reader->io, data, t->offset};
+    return EMB_OK;
+}
+
+/* Step by step: what was compared need not stay in memory. */
+static bool same_bytes(const struct bytes *a, const struct bytes *b, uint64_t n)
+{
+    bool same = true;
+    for (uint64_t done = 0, step; same && done < n; done += step) {
+        uint64_t p = a->at + done, q = b->at + done;
+        step = embi_min(n - done, COMPARED_BYTES);
+        same = memcmp(a->file + p, b->file + q, step) == 0;
+        embi_io_forget(a->io, p, step);
+        embi_io_forget(b->io, q, step);
+    }
+    return same;
 }
 
 emb_status embi_weights_same(struct embi_weights *w, size_t a, size_t b, bool *same, emb_err *err)
 {
     const struct embi_tensor *x = NULL, *y = NULL;
-    const char *p = NULL, *q = NULL;
+    struct bytes p = {0}, q = {0};
     *same = a == b;
     if (a == b)
         return EMB_OK;
@@ -243,7 +264,7 @@ emb_status embi_weights_same(struct embi_weights *w, size_t a, size_t b, bool *s
     status = bytes_of(w, a, x, &p, err);
     if (!status)
         status = bytes_of(w, b, y, &q, err);
-    if (!status && p && q)
-        *same = memcmp(p, q, x->bytes) == 0;
+    if (!status)
+        *same = same_bytes(&p, &q, x->bytes);
     return status;
 }

@@ -38,6 +38,13 @@ struct embi_kern {
      * with NaN or an infinity is told by a non-finite sum or norm2. */
     void (*row_sums)(const float *row, uint32_t d, double *sum, double *norm2, float *min,
                      float *max);
+
+    /* sum[c] += rows[0][c], then rows[1][c] ... for n rows of d elements of the type, each addition
+     * in double precision. The same bits from every set (NaN: any). Of finite rows, fewer than 2^64
+     * of any of these types, no sum is infinite. */
+    void (*add_f32)(double *sum, const void *const *rows, size_t n, uint32_t d);
+    void (*add_f16)(double *sum, const void *const *rows, size_t n, uint32_t d);
+    void (*add_bf16)(double *sum, const void *const *rows, size_t n, uint32_t d);
 };
 
 extern const struct embi_kern embi_kern_scalar;

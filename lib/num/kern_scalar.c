@@ -134,6 +134,30 @@ static void row_sums(const float *row, uint32_t d, double *sum, double *norm2, f
     *max = high + 0.0f;
 }
 
+static inline __attribute__((always_inline)) void add_rows(load_fn *load, double *sum,
+                                                           const void *const *rows, size_t n,
+                                                           uint32_t d)
+{
+    for (size_t r = 0; r < n; r++)
+        for (uint32_t c = 0; c < d; c++)
+            sum[c] += (double)load(rows[r], c);
+}
+
+static void add_f32(double *sum, const void *const *rows, size_t n, uint32_t d)
+{
+    add_rows(load_f32, sum, rows, n, d);
+}
+
+static void add_f16(double *sum, const void *const *rows, size_t n, uint32_t d)
+{
+    add_rows(load_f16, sum, rows, n, d);
+}
+
+static void add_bf16(double *sum, const void *const *rows, size_t n, uint32_t d)
+{
+    add_rows(load_bf16, sum, rows, n, d);
+}
+
 const struct embi_kern embi_kern_scalar = {
     .name = "scalar",
     .dot_f32 = dot_f32,
@@ -144,4 +168,7 @@ const struct embi_kern embi_kern_scalar = {
     .f16_from_f32 = f16_from_f32,
     .bf16_from_f32 = bf16_from_f32,
     .row_sums = row_sums,
+    .add_f32 = add_f32,
+    .add_f16 = add_f16,
+    .add_bf16 = add_bf16,
 };

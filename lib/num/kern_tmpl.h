@@ -1,4 +1,4 @@
-/* kern_tmpl.h - the dot product kernel for one element type; a kern_<set>.c includes it for each.
+/* kern_tmpl.h - the kernels for one element type; a kern_<set>.c includes it for each.
  *
  * The includer defines
  *     DOT(name)       the name of a function made here: DOT(rows), DOT(four) ...
@@ -6,8 +6,9 @@
  *     LOAD(p)         a vector of VL elements at p, widened to f32
  *     SCALAR(p)       one element at p, as f32
  * and, once for the set, VL (8 or more lanes), vec, VZERO, VLOADQ(p) (f32), VFMA(a, b, c) = a * b +
- * c, VADD, VKEEP(v, n): v with all but its last n lanes zero, and vsum2(a, b, &x, &y): the sums of
- * the lanes of a and of b.
+ * c, VADD, VKEEP(v, n): v with all but its last n lanes zero, vsum2(a, b, &x, &y): the sums of
+ * the lanes of a and of b, a struct tile
+ * of 2 * VL sums in double precision, and AHEAD_BYTES, how far before its use memory is asked for.
  *
  * No byte outside a row is read: what is left after whole vectors is the end of one more vector
  * that overlaps the last whole one, with the lanes that were counted before set to zero. Rows
@@ -112,6 +113,26 @@ static void DOT(rows)(const void *const *rows, size_t n, uint32_t d, const float
             DOT(one)(rows[r], d, q, dot + r, square);
         else
             DOT(short)(rows[r], d, q, dot + r, square);
+    }
+}
+
+/* All rows for one tile of columns before the next tile: the sums of a tile stay in registers. */
+static void DOT(add)(double *sum, const void *const *rows, size_t n, uint32_t d)
+{
+    size_t i = 0;
+    for (; i + 2 * VL <= d; i += 2 * VL) {
+        struct tile t = tile_load(sum + i);
+        for (size_t r = 0; r < n; r++) {
+            const unsigned char *row = rows[r];
+            __builtin_prefetch(AT(row, i) + AHEAD_BYTES); /* rows are too many to be foreseen */
+            tile_add(&t, LOAD(AT(row, i)), LOAD(AT(row, i + VL)));
+        }
+        tile_store(sum + i, &t);
+    }
+    for (size_t r = 0; r < n; r++) {
+        const unsigned char *row = rows[r];
+        for (size_t c = i; c < d; c++)
+            sum[c] += (double)SCALAR(AT(row, c));
     }
 }
 

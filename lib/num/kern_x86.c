@@ -12,7 +12,7 @@
 #include <math.h>
 
 /* What is left over from whole vectors goes through the scalar set. */
-enum { VL = 8 };
+enum { VL = 8, AHEAD_BYTES = 256 };
 
 typedef __m256 vec;
 #define VZERO         _mm256_setzero_ps()
@@ -35,6 +35,33 @@ static inline void vsum2(vec a, vec b, float *x, float *y)
     __m128 both = _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1));
     *x = _mm_cvtss_f32(both);
     *y = _mm_cvtss_f32(_mm_shuffle_ps(both, both, 1));
+}
+
+/* Sums of 16 columns. */
+struct tile {
+    __m256d a, b, c, d;
+};
+
+static inline struct tile tile_load(const double *sum)
+{
+    return (struct tile){_mm256_loadu_pd(sum), _mm256_loadu_pd(sum + 4), _mm256_loadu_pd(sum + 8),
+                         _mm256_loadu_pd(sum + 12)};
+}
+
+static inline void tile_store(double *sum, const struct tile *t)
+{
+    _mm256_storeu_pd(sum, t->a);
+    _mm256_storeu_pd(sum + 4, t->b);
+    _mm256_storeu_pd(sum + 8, t->c);
+    _mm256_storeu_pd(sum + 12, t->d);
+}
+
+static inline void tile_add(struct tile *t, vec x, vec y)
+{
+    t->a = _mm256_add_pd(t->a, _mm256_cvtps_pd(_mm256_castps256_ps128(x)));
+    t->b = _mm256_add_pd(t->b, _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)));
+    t->c = _mm256_add_pd(t->c, _mm256_cvtps_pd(_mm256_castps256_ps128(y)));
+    t->d = _mm256_add_pd(t->d, _mm256_cvtps_pd(_mm256_extractf128_ps(y, 1)));
 }
 
 static inline float query_at(const float *q, size_t i)
@@ -231,6 +258,9 @@ const struct embi_kern embi_kern_avx2 = {
     .f16_from_f32 = f16_from_f32,
     .bf16_from_f32 = bf16_from_f32,
     .row_sums = row_sums,
+    .add_f32 = dot_f32_add,
+    .add_f16 = dot_f16_add,
+    .add_bf16 = dot_bf16_add,
 };
 
 #endif

@@ -80,7 +80,10 @@ static emb_status on_block(void *arg, const emb_block *block, uint64_t first, em
     s->block = block;
     s->block_first = first;
     emb_status status = mark_rows(s, err);
-    return status ? status : embi_loop(s->f->table->env->pool, s->n, add_block, s, err);
+    if (!status)
+        status = embi_loop(s->f->table->env->pool, s->n, add_block, s, err);
+    embi_table_forget(s->f->table, first, block->rows);
+    return status;
 }
 
 /* The blocks of a scan in place may have any stride and address; those of scratch have neither. */

@@ -123,6 +123,13 @@ const void *embi_table_row(const emb_table *t, uint64_t row)
     return t->map + (l->row_offsets ? l->row_offsets[row] : l->offset + row * l->row_stride);
 }
 
+void embi_table_forget(const emb_table *t, uint64_t first, uint64_t n)
+{
+    const struct embi_layout *l = &t->layout;
+    if (!l->row_offsets && l->row_stride >= l->col_stride)
+        embi_io_forget(t->reader->io, l->offset + first * l->row_stride, n * l->row_stride);
+}
+
 bool emb_table_map(const emb_table *t, emb_block *view)
 {
     emb_err err;

@@ -58,6 +58,10 @@ const void *embi_table_row(const emb_table *table, uint64_t row);
 emb_status embi_gather_check(const emb_table *table, const uint64_t *rows, size_t n,
                              const emb_block *dst, emb_err *err);
 
+/* A pass that does not come back to rows first .. lets what was mapped of them go, so that a large
+ * table takes no memory. Nothing happens to tables whose rows are not mapped. */
+void embi_table_forget(const emb_table *table, uint64_t first, uint64_t n);
+
 /* Rows first .. first+n-1 (n <= EMBI_BLOCK_ROWS) as dst [n, d] of type `as` (any float type, or the
  * stored one), for any table. Thread-safe. */
 emb_status embi_fetch(const emb_table *table, uint64_t first, uint64_t n, emb_dtype as, void *dst,

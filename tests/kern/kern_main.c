@@ -414,6 +414,45 @@ static void test_row_sums(const struct embi_kern *k)
         }
 }
 
+/* Sums of columns over rows: element after element, as kern.h states. */
+static void check_adds(const struct embi_kern *k, emb_dtype dtype, uint32_t d, size_t n,
+                       size_t before)
+{
+    size_t bytes = emb_dtype_bytes(dtype);
+    const void *rows[5];
+    double want[70];
+    double *sum = (double *)(void *)place(7, d * sizeof *sum, 8 * before);
+    for (uint32_t c = 0; c < d; c++)
+        sum[c] = want[c] = random_unit();
+    for (size_t r = 0; r < n; r++) {
+        unsigned char *row = place((int)r, d * bytes, before);
+        rows[r] = row;
+        for (uint32_t c = 0; c < d; c++) {
+            encode(dtype, random_unit() * ldexp(1, (int)(random_bits() % 12)), row + c * bytes);
+            want[c] += decode(dtype, row + c * bytes);
+        }
+    }
+    if (dtype == EMB_F32)
+        k->add_f32(sum, rows, n, d);
+    else if (dtype == EMB_F16)
+        k->add_f16(sum, rows, n, d);
+    else
+        k->add_bf16(sum, rows, n, d);
+    CHECK(memcmp(sum, want, d * sizeof *sum) == 0, "%s %s d %u n %zu: sums of columns", k->name,
+          emb_dtype_name(dtype), d, n);
+}
+
+static void test_adds(const struct embi_kern *k)
+{
+    for (uint32_t d = 0; d <= 70; d++)
+        for (size_t before = 0; before < 4; before++)
+            for (size_t n = 0; n <= 5; n++) {
+                check_adds(k, EMB_F32, d, n, before);
+                check_adds(k, EMB_F16, d, n, before);
+                check_adds(k, EMB_BF16, d, n, before);
+            }
+}
+
 /* ------------------------------------------------------------------------------------------------
  * What all sets share
  */
@@ -465,6 +504,7 @@ int main(void)
         RUN(test_narrowing(sets[i]));
         RUN(test_conversion_edges(sets[i]));
         RUN(test_row_sums(sets[i]));
+        RUN(test_adds(sets[i]));
     }
     RUN(test_choice());
     RUN(test_dot_f64());

@@ -778,12 +778,12 @@ static void test_combine(void)
           "NaN term");
 }
 
-static void test_mean(void)
+static void test_mean(emb_dtype dtype)
 {
     enum { V = 70000, D = 64 };
     double *m = random_matrix(V, D, 1), first[D], mean[D];
     put_odd_rows(m, D, 10, 0.1);
-    struct data t = make_table(V, D, EMB_F32, m);
+    struct data t = make_table(V, D, dtype, m);
     emb_err err;
     for (int c = 0; c < CONTEXTS; c++) {
         CHECK(emb_mean_row(t.tables[c], mean, &err) == EMB_OK, "%s", err.msg);
@@ -820,7 +820,9 @@ int main(void)
     RUN(test_empty_and_old());
     RUN(test_mul());
     RUN(test_combine());
-    RUN(test_mean());
+    RUN(test_mean(EMB_F32));
+    RUN(test_mean(EMB_BF16));
+    RUN(test_mean(EMB_F64));
     for (int i = 0; i < CONTEXTS; i++)
         emb_ctx_free(contexts[i]);
     static const char *const names[] = {"t.raw", "t.bin", "empty.npy"};
