@@ -14,7 +14,8 @@ enum {
     EMBI_IO_WRITE = 2,
     EMBI_IO_FORCE = 4,
     EMBI_IO_SYNC = 8,
-    EMBI_IO_NO_SYNC = 16
+    EMBI_IO_NO_SYNC = 16,
+    EMBI_IO_EXCHANGE = 32 /* of a directory: what is replaced is so in one step, or not at all */
 };
 
 /* What an open io can do, in embi_io.caps. */

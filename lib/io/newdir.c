@@ -8,6 +8,8 @@
 #include "io/newdir.h"
 
 #include "io/dir.h"
+#include "io/folders.h"
+#include "io/lock.h"
 #include "util/buf.h"
 #include "util/err.h"
 #include "util/signals.h"
@@ -31,13 +33,9 @@ struct embi_newdir {
     size_t parent_bytes;     /* of that beginning, up to and with the slash                   */
     char temp[NAME_MAX + 1]; /* its name in parent; "" where there is none                    */
     bool exists;             /* the target is there, and a directory                          */
-    bool force, sync;
+    int lock;                /* on the temporary directory                                    */
+    bool force, sync, exchange;
 };
-
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
 
 emb_status embi_dir_look(const char *path, unsigned *seen, emb_err *err)
 {
@@ -84,7 +82,7 @@ static emb_status settle_target(struct embi_newdir *d, const char *path, emb_err
     }
     const char *slash = strrchr(d->target, '/');
     d->name = slash ? slash + 1 : d->target;
-    if (d->name[0] == '\0' || is_dots(d->name))
+    if (d->name[0] == '\0' || embi_is_dots(d->name))
         return embi_fail(err, EMB_BAD_ARG, -1,
                          "a directory is replaced from outside: give it by its name");
     return EMB_OK;
@@ -131,9 +129,44 @@ static int with_temp(struct embi_newdir *d, char name[NAME_MAX + 1],
     return sys;
 }
 
+/* The new directory is locked, so that nobody takes it for a leftover. EEXIST: somebody did. */
 static int make_dir(struct embi_newdir *d, const char *name)
 {
-    return mkdirat(d->parent, name, 0777) == 0 ? 0 : errno;
+    emb_err err;
+    if (mkdirat(d->parent, name, 0777) != 0)
+        return errno;
+    return embi_lock_dir(d->parent, name, true, &d->lock, &err) == EMB_OK ? 0 : EEXIST;
+}
+
+/* ".NAME.tmp.PID.N" */
+static bool is_temp_name(const struct embi_newdir *d, const char *name)
+{
+    char begin[NAME_MAX + 1];
+    int n = snprintf(begin, sizeof begin, ".%.*s.tmp.", NAME_IN_TEMP_BYTES, d->name);
+    if (strncmp(name, begin, (size_t)n) != 0)
+        return false;
+    size_t pid = strspn(name + n, "0123456789");
+    const char *dot = name + n + pid;
+    return pid && *dot == '.' && dot[1] && dot[1 + strspn(dot + 1, "0123456789")] == '\0';
+}
+
+/* Removes what killed runs have left: what looks so and is locked by nobody. */
+static void remove_leftovers(const struct embi_newdir *d)
+{
+    struct embi_dir dir;
+    embi_dir_open(&dir, d->parent, ".", false);
+    for (const char *name; (name = embi_dir_next(&dir)) != NULL;) {
+        int lock;
+        emb_err err;
+        if (!is_temp_name(d, name) ||
+            embi_lock_dir(d->parent, name, true, &lock, &err) != EMB_OK)
+            continue;
+        if (lock != EMBI_NO_LOCK && embi_dir_remove(d->parent, name) == 0)
+            embi_log(d->env, EMB_LOG_NOTE, d->target,
+                     "%s, left by a run that was ended, is removed", name);
+        embi_unlock(lock);
+    }
+    embi_dir_close(&dir);
 }
 
 static emb_status make_temp(struct embi_newdir *d, emb_err *err)
@@ -161,7 +194,9 @@ emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsign
         return embi_fail_memory(err, sizeof *d, "a directory");
     d->env = env;
     d->parent = -1;
+    d->lock = EMBI_NO_LOCK;
     d->force = mode & EMBI_IO_FORCE;
+    d->exchange = mode & EMBI_IO_EXCHANGE;
     emb_status status = settle_target(d, path, err);
     if (!status && d->exists)
         status = embi_dir_look(d->target, &seen, err);
@@ -171,6 +206,8 @@ emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsign
         status = fail_exists(err);
     if (!status)
         status = open_parent(d, err);
+    if (!status)
+        remove_leftovers(d);
     if (!status)
         status = make_temp(d, err);
     if (status)
@@ -183,6 +220,11 @@ emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsign
 /* ------------------------------------------------------------------------------------------------
  * Files in it
  */
+
+const struct embi_env *embi_newdir_env(const struct embi_newdir *d)
+{
+    return d->env;
+}
 
 const char *embi_newdir_path(const struct embi_newdir *d)
 {
@@ -271,11 +313,12 @@ static int replace(struct embi_newdir *d)
 {
     if (renameat2(d->parent, d->temp, d->parent, d->name, RENAME_EXCHANGE) == 0)
         return 0;
-    if (errno == ENOENT) { /* somebody took the target away */
+    if (errno == ENOENT && !d->exchange) { /* somebody took the target away */
         d->exists = false;
         return appear(d);
     }
-    return errno == EINVAL || errno == ENOSYS ? replace_in_two_steps(d) : errno;
+    bool unknown = errno == EINVAL || errno == ENOSYS;
+    return unknown && !d->exchange ? replace_in_two_steps(d) : errno;
 }
 
 /* No signal ends the program between two steps. */
@@ -301,17 +344,6 @@ static int remove_temp(struct embi_newdir *d)
     return sys;
 }
 
-/* A directory that may be written but not read cannot be opened for fsync. */
-static int sync_dir(int parent, const char *name)
-{
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return errno == EACCES ? 0 : errno;
-    int sys = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
-    close(fd);
-    return sys;
-}
-
 static void remove_replaced(struct embi_newdir *d)
 {
     char name[NAME_MAX + 1];
@@ -323,14 +355,14 @@ static void remove_replaced(struct embi_newdir *d)
 
 emb_status embi_newdir_commit(struct embi_newdir *d, emb_err *err)
 {
-    int sys = d->sync ? sync_dir(d->parent, d->temp) : 0;
+    int sys = d->sync ? embi_sync_tree(d->parent, d->temp) : 0;
     if (!sys)
         sys = take_name(d);
     if (sys == EEXIST || sys == ENOTEMPTY || sys == ENOTDIR)
         return fail_exists(err);
     if (sys)
         return embi_fail_errno(err, sys, NULL);
-    if (d->sync && (sys = sync_dir(d->parent, ".")) != 0)
+    if (d->sync && (sys = embi_sync_dir(d->parent, ".")) != 0)
         return embi_fail_errno(err, sys, EMBI_IO_IS_THERE);
     remove_replaced(d);
     return EMB_OK;
@@ -341,6 +373,7 @@ void embi_newdir_close(struct embi_newdir *d)
     if (!d)
         return;
     remove_temp(d);
+    embi_unlock(d->lock);
     if (d->parent >= 0)
         close(d->parent);
     free(d->path);
