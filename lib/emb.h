@@ -805,6 +805,87 @@ EMB_API emb_status emb_resize_write(emb_ctx *ctx, const emb_table *table, const 
                                     const emb_resize_opts *opts, const char *path,
                                     const emb_write_opts *wopts, emb_err *err);
 
+/* ------------------------------------------------------------------------------------------------
+ * Resizing a model
+ *
+ * In a model directory more than one tensor has an entry for each token, and all of them change
+ * together: the input embedding, an output table of its own, stored copies of either (which stay
+ * bit-equal to what they copy), output biases [V] and [1, V], tables of each layer. The plan is that
+ * of the embedding (emb_resize_plan), and what new rows hold is made for each table from its own
+ * rows; new entries of biases are 0, or with EMB_FILL_ROWS the mean of the entries of these rows.
+ * With EMB_FILL_TABLE only the embedding's rows come from there; other tables get their mean rows.
+ *
+ * What is written is a new directory: shards without such tensors and all other files are taken
+ * over (links into a cache are followed and never written through), shards with them are copied with
+ * the tables replaced. It appears in one step, after it was opened again and looked at. Tokens can
+ * be added and rows at the end; they cannot be removed or change places.
+ */
+typedef struct emb_model_resize emb_model_resize;
+
+typedef struct emb_model_resize_opts {
+    size_t size;
+    bool
+        in_place; /* the directory itself is replaced, by an exchange of names. Nobody else may work
+                      on it meanwhile: it is locked until emb_model_resize_close */
+    bool link;    /* files that stay become second names of the old ones, where the file system
+                      allows it: who writes into one then writes into both */
+} emb_model_resize_opts;
+
+/* A tensor that changes. */
+typedef struct emb_model_tensor {
+    const char *name, *file;
+    const char *role; /* "embedding", "copy of embedding", "head", "bias" ... */
+    emb_dtype dtype;
+    int ndim;
+    uint64_t old_shape[2], shape[2];
+} emb_model_tensor;
+
+typedef enum emb_file_fate {
+    EMB_FILE_KEPT,      /* copied, or linked, as it is */
+    EMB_FILE_EDITED,    /* a small file with new contents */
+    EMB_FILE_REWRITTEN, /* weights with other tables */
+    EMB_FILE_LEFT_OUT   /* a pipe, a socket, a device */
+} emb_file_fate;
+
+typedef struct emb_model_file {
+    const char *name; /* inside the directory, with slashes */
+    emb_file_fate fate;
+    uint64_t bytes; /* of the new file; of rewritten weights without their header's growth */
+} emb_model_file;
+
+/* What will be done. Everything is borrowed from the emb_model_resize. */
+typedef struct emb_model_plan {
+    const char *dir;        /* the directory                                               */
+    const emb_resize *rows; /* of the embedding                                            */
+    bool changes;           /* false: the result is what is there                          */
+    const emb_model_tensor *tensors; /* [n_tensors]; none where nothing changes            */
+    size_t n_tensors;
+    const emb_model_file *files; /* [n_files] by name; folders are not listed              */
+    size_t n_files;
+    const char *const *warnings; /* [n_warnings] one sentence each: files that will hold the old
+                                    tables, new rows that are nearly equal, a missing head  */
+    size_t n_warnings;
+} emb_model_plan;
+
+/* Plans the resize of the model that `table` is the embedding of: the table was opened by the path of
+ * a directory, and lives until the close, as does what opts points to. Reads the rows that new ones
+ * are made of, and one pass over the table for rows that are nearly equal to them. EMB_UNSUPPORTED:
+ * weights that are not safetensors, or both a single file and an index; tables of different length;
+ * quantised tables; `remove`, `keep` or `first`. EMB_IO with err->sys EWOULDBLOCK: another run is at
+ * work on the directory. Free with emb_model_resize_close. */
+EMB_API emb_status emb_model_resize_open(emb_ctx *ctx, const emb_table *table,
+                                         const emb_resize_opts *opts,
+                                         const emb_model_resize_opts *model_opts,
+                                         emb_model_resize **resize, emb_err *err);
+EMB_API const emb_model_plan *emb_model_resize_plan(const emb_model_resize *resize);
+
+/* Writes it, once: to the new directory `path`, or, in place, over the old one (path NULL). wopts:
+ * force and sync alone. EMB_EXISTS: path is there, and not force or not to be replaced. On any
+ * failure the old directory is as it was, and nothing new is left. */
+EMB_API emb_status emb_model_resize_write(emb_model_resize *resize, const char *path,
+                                          const emb_write_opts *wopts, emb_err *err);
+EMB_API void emb_model_resize_close(emb_model_resize *resize);
+
 #ifdef __cplusplus
 }
 #endif

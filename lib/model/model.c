@@ -6,7 +6,9 @@
 #include "model/sidecar.h"
 #include "util/err.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static emb_status new_model(const struct embi_env *env, struct embi_model **model, emb_err *err)
 {
@@ -27,6 +29,21 @@ void embi_model_free(struct embi_model *m)
     embi_weights_free(&m->weights);
     free(m->dir);
     free(m);
+}
+
+/* The directory that the user means, without slashes at its end. */
+static emb_status note_root(struct embi_model *m, const char *dir, emb_err *err)
+{
+    struct stat st;
+    size_t n = strlen(dir);
+    while (n > 1 && dir[n - 1] == '/')
+        n--;
+    m->root_bytes = n;
+    if (stat(dir, &st) != 0)
+        return embi_fail_errno(err, errno, NULL);
+    m->root_id[0] = st.st_dev;
+    m->root_id[1] = st.st_ino;
+    return EMB_OK;
 }
 
 /* sentence-transformers may keep the model proper in a folder of its own. */
@@ -56,7 +73,9 @@ emb_status embi_model_open_dir(const struct embi_env *env, const char *dir,
     emb_status status = new_model(env, &m, err);
     if (status)
         return status;
-    status = find_dir(dir, &m->dir, err);
+    status = note_root(m, dir, err);
+    if (!status)
+        status = find_dir(dir, &m->dir, err);
     if (!status)
         status = embi_config_open(env, m->dir, &m->config, err);
     if (!status)

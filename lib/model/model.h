@@ -15,8 +15,11 @@
 
 struct embi_model {
     const struct embi_env *env;
-    char *dir; /* where config.json and the tokenizer lie; NULL: a file on its own */
-    bool part; /* a file that is not all of the directory's weights was named */
+    char *dir;           /* where config.json and the tokenizer lie; NULL: a file on its own */
+    size_t root_bytes;   /* of a directory that was opened as a model, at the start of dir; what is
+                          behind is a folder in it. 0: a file was opened */
+    uint64_t root_id[2]; /* that directory, by device and number, when it was opened */
+    bool part;           /* a file that is not all of the directory's weights was named */
     struct embi_config config;
     struct embi_weights weights;
     struct embi_tokenizer tokenizer; /* empty until it is needed */

@@ -19,6 +19,10 @@ struct emb_new_model {
 emb_status embi_new_model_like(emb_ctx *ctx, const char *like, emb_dtype dtype,
                                struct emb_new_model *m, emb_err *err);
 
+/* EMB_EXISTS where --force must not replace what `path` is: only an empty directory, or one with a
+ * config.json and without folders, may go. */
+emb_status embi_model_replaceable(const char *path, emb_err *err);
+
 /* The numbers in a table. */
 uint64_t embi_array_params(const emb_array *array);
 

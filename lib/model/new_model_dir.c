@@ -66,7 +66,7 @@ static emb_status fill(const struct emb_new_model *m, struct embi_newdir *dir, e
 
 /* A slip of the hand must not cost more than a model: what is replaced is one, and holds no folders
  * of anything else. */
-static emb_status check_replaced(const char *path, emb_err *err)
+emb_status embi_model_replaceable(const char *path, emb_err *err)
 {
     unsigned seen;
     emb_status status = embi_dir_look(path, &seen, err);
@@ -124,7 +124,7 @@ emb_status emb_writer_open_model(emb_ctx *ctx, const char *path, const emb_new_m
 {
     struct embi_newdir *dir;
     unsigned mode = embi_write_mode(opts);
-    emb_status status = mode & EMBI_IO_FORCE ? check_replaced(path, err) : EMB_OK;
+    emb_status status = mode & EMBI_IO_FORCE ? embi_model_replaceable(path, err) : EMB_OK;
     if (!status)
         status = check_model(m, err);
     if (!status)

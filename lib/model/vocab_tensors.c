@@ -191,8 +191,10 @@ static emb_status find_leader(struct finding *f, size_t i, emb_err *err)
 
 static emb_status find_all(struct finding *f, emb_err *err)
 {
-    size_t input;
-    emb_status status = embi_choose_input(f->m, &input, err);
+    size_t input = f->m->table; /* chosen before: warnings are said once */
+    emb_status status = EMB_OK;
+    if (input == EMBI_NO_TENSOR)
+        status = embi_choose_input(f->m, &input, err);
     if (!status)
         status = embi_weights_read(&f->m->weights, input, &f->embedding, err);
     if (!status && f->embedding->ndim != 2)

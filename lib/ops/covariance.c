@@ -117,7 +117,7 @@ emb_status embi_fill_covariance(const struct embi_fill *f, uint64_t first, uint6
         return embi_fail(err, EMB_UNSUPPORTED, -1, "a covariance of more than %" PRIu32 " rows",
                          UINT32_MAX);
     s.draw = (struct embi_draw){.key = {(uint32_t)f->o.seed, (uint32_t)(f->o.seed >> 32)},
-                                .stream = EMBI_STREAM_COVARIANCE,
+                                .stream = EMBI_STREAM_COVARIANCE + EMBI_STREAMS * f->number,
                                 .dist = EMB_NORMAL,
                                 .scale = 1};
     memset(f->sums, 0, count * sizeof *f->sums);

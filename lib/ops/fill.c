@@ -222,7 +222,7 @@ static emb_status normal_rows(const struct embi_fill *f, uint64_t first, uint64_
                          .dist = EMB_NORMAL,
                          .std = f->o.scale,
                          .seed = f->o.seed,
-                         .stream = EMBI_STREAM_NORMAL};
+                         .stream = EMBI_STREAM_NORMAL + EMBI_STREAMS * f->number};
     bool direct = f->dtype <= EMB_BF16;
     emb_block block = {.data = direct ? dst : f->sums, .rows = n, .dims = f->d};
     block.dtype = direct ? f->dtype : EMB_F32;

@@ -38,7 +38,7 @@ static emb_status find_tensor(const emb_table *table, size_t *tensor, emb_err *e
                : embi_fail(err, EMB_UNSUPPORTED, -1, "a tensor with a NUL in its name");
 }
 
-static bool changes_nothing(const emb_resize *plan)
+bool embi_resize_changes_nothing(const emb_resize *plan)
 {
     bool same = plan->rows == plan->old_rows;
     for (uint64_t r = 0; same && r < plan->rows; r++)
@@ -50,7 +50,7 @@ static bool changes_nothing(const emb_resize *plan)
 static void warn_of_others(const emb_table *table, const emb_resize *plan)
 {
     const struct embi_reader *r = table->reader;
-    if (changes_nothing(plan))
+    if (embi_resize_changes_nothing(plan))
         return;
     for (size_t i = 0; i < r->n_tensors; i++) {
         const struct embi_tensor *t = &r->tensors[i];
@@ -105,8 +105,7 @@ static emb_status make_rows(struct writing *x, uint64_t first, uint64_t n, emb_e
     return status;
 }
 
-/* Rows from r on that are all new, or follow each other in the table too. */
-static uint64_t run_of_rows(const emb_resize *plan, uint64_t r)
+uint64_t embi_resize_run(const emb_resize *plan, uint64_t r)
 {
     uint64_t n = 1, from = plan->source[r];
     while (r + n < plan->rows &&
@@ -120,7 +119,7 @@ static emb_status write_rows(struct writing *x, emb_err *err)
     const emb_resize *plan = x->plan;
     emb_status status = embi_rewrite_begin(&x->w, err);
     for (uint64_t r = 0, n; !status && r < plan->rows; r += n) {
-        n = run_of_rows(plan, r);
+        n = embi_resize_run(plan, r);
         status = plan->source[r] == EMB_ROW_NEW ? make_rows(x, r, n, err)
                                                 : keep_rows(x, plan->source[r], n, err);
     }

@@ -7,11 +7,18 @@
 
 #include "table/table.h"
 
-/* Streams of random numbers (emb_init_opts.stream): not those of tables that init makes. */
-enum { EMBI_STREAM_NORMAL = 0x72650001, EMBI_STREAM_COVARIANCE = 0x72650002 };
+/* Streams of random numbers (emb_init_opts.stream): not those of tables that init makes. Each table
+ * of a model has its own, EMBI_STREAMS after those of the table before. */
+enum { EMBI_STREAM_NORMAL = 0x72650001, EMBI_STREAM_COVARIANCE = 0x72650002, EMBI_STREAMS = 2 };
 
 /* The options with every member there is. */
 emb_resize_opts embi_resize_opts(const emb_resize_opts *opts);
+
+/* Is the new table the old one? */
+bool embi_resize_changes_nothing(const emb_resize *plan);
+
+/* How many rows from r on are all new, or follow each other in the old table too. */
+uint64_t embi_resize_run(const emb_resize *plan, uint64_t r);
 
 /* New rows are made in steps of at most this many: the sums of a covariance take 8 bytes * d each.
  */
@@ -26,10 +33,11 @@ struct embi_fill {
     emb_dtype dtype;
     uint32_t d;
     size_t row_bytes;
-    double *mean; /* [d], or NULL: not needed */
-    uint64_t n;   /* rows in the mean */
-    void *same;   /* [d] of dtype: what new rows hold that have nothing of their own, or NULL */
-    double *sums; /* [step, d]: EMB_FILL_COVARIANCE */
+    double *mean;    /* [d], or NULL: not needed */
+    uint64_t n;      /* rows in the mean */
+    uint32_t number; /* which table of a model it is: 0, or set after embi_fill_begin */
+    void *same;      /* [d] of dtype: what new rows hold that have nothing of their own, or NULL */
+    double *sums;    /* [step, d]: EMB_FILL_COVARIANCE */
 };
 
 /* EMB_BAD_ARG, EMB_NOT_FOUND: the new rows of this plan cannot be made so. */

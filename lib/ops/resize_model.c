@@ -1,0 +1,248 @@
+/* resize_model.c - emb_model_resize_open: what is to be done with a model directory, settled before
+ * anything is written (emb.h, "Resizing a model").
+ *
+ * The directory is locked first and looked at then. What cannot be kept in step is refused here:
+ * weights in a form that is not rewritten, tables of different length.
+ */
+#include "ops/resize_model.h"
+
+#include "io/lock.h"
+#include "model/sidecar.h"
+#include "util/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+const struct embi_tensor *embi_model_resize_tensor(const emb_model_resize *r, size_t i)
+{
+    const struct embi_weights *w = &r->m->weights;
+    const struct embi_weights_tensor *t = &w->tensors[r->v.list[i].tensor];
+    return &w->files[t->file].reader->tensors[t->at];
+}
+
+const char *embi_model_resize_inside(const emb_model_resize *r, const char *name)
+{
+    size_t n = strlen(r->inside);
+    return strncmp(name, r->inside, n) == 0 ? name + n : NULL;
+}
+
+size_t embi_model_resize_shard(const emb_model_resize *r, const char *name)
+{
+    const struct embi_weights *w = &r->m->weights;
+    const char *inside = embi_model_resize_inside(r, name);
+    for (size_t i = 0; inside && i < r->v.n; i++) {
+        size_t file = w->tensors[r->v.list[i].tensor].file;
+        if (r->entries[i].changes && strcmp(w->files[file].name, inside) == 0)
+            return file;
+    }
+    return SIZE_MAX;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The directory
+ */
+
+/* Locks it, and sees that it is the one that the table was opened from. */
+static emb_status lock_root(emb_model_resize *r, emb_err *err)
+{
+    struct stat st;
+    emb_status status = embi_lock_dir(AT_FDCWD, r->root, r->mo.in_place, &r->lock, err);
+    if (status)
+        return status;
+    if (stat(r->root, &st) != 0)
+        return embi_fail_errno(err, errno, NULL);
+    if (st.st_dev != r->m->root_id[0] || st.st_ino != r->m->root_id[1])
+        return embi_fail(err, EMB_IO, -1, "was replaced by another run meanwhile: start again");
+    return EMB_OK;
+}
+
+static emb_status find_root(emb_model_resize *r, emb_err *err)
+{
+    struct embi_model *m = r->table->model.state;
+    if (!m || !m->root_bytes || r->table->limit_rows)
+        return embi_fail(err, EMB_BAD_ARG, -1, "is no model directory that was opened whole");
+    char *root = strndup(m->dir, m->root_bytes);
+    if (!root)
+        return embi_fail_memory(err, m->root_bytes, "a path");
+    r->m = m;
+    r->root = realpath(root, NULL);
+    int sys = errno;
+    free(root);
+    if (!r->root)
+        return embi_fail_errno(err, sys, NULL);
+    r->inside = m->dir + m->root_bytes;
+    r->inside += *r->inside == '/';
+    return lock_root(r, err);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What can be kept in step
+ */
+
+static emb_status check_opts(const emb_resize_opts *o, emb_err *err)
+{
+    if (!o->n_remove && !o->keep && !o->n_first)
+        return EMB_OK;
+    return embi_fail(err, EMB_UNSUPPORTED, -1,
+                     "tokens of a model cannot be removed or change places: its tokenizer would "
+                     "have to follow, which this version does not do");
+}
+
+/* Both files would hold the tables, and loaders read one of them. */
+static emb_status check_form(const emb_model_resize *r, emb_err *err)
+{
+    static const char single[] = "model.safetensors", index[] = "model.safetensors.index.json";
+    if (embi_sidecar_exists(r->m->dir, single) && embi_sidecar_exists(r->m->dir, index))
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "%s and %s are both here, and loaders read the first: take away the one "
+                         "that is not meant",
+                         single, index);
+    if (r->table->reader->format == &embi_format_safetensors)
+        return EMB_OK;
+    return embi_fail(
+        err, EMB_UNSUPPORTED, -1,
+        "PyTorch weights are not rewritten: first python -c \"from transformers import "
+        "AutoModelForCausalLM as M; M.from_pretrained('DIR', torch_dtype='auto')"
+        ".save_pretrained('DIR2')\"");
+}
+
+/* Rows of tensor i follow those of the embedding, or are no business of this resize. */
+static emb_status check_tensor(emb_model_resize *r, size_t i, bool *changes, emb_err *err)
+{
+    const struct embi_vocab_tensor *t = &r->v.list[i];
+    const struct embi_weights *w = &r->m->weights;
+    char shown[EMBI_SHOW_MAX], first[EMBI_SHOW_MAX];
+    embi_show(shown, w->tensors[t->tensor].name);
+    *changes = true;
+    if (t->role == EMBI_VOCAB_PER_LAYER && t->rows < r->rows.old_rows) {
+        *changes = false; /* the model looks nothing up there for ids past its end */
+        return embi_model_resize_warn(
+            r, err, "%s has %" PRIu64 " rows, the embedding %" PRIu64 ": it stays as it is", shown,
+            t->rows, r->rows.old_rows);
+    }
+    emb_status status = embi_refuse_quantised(w, t->tensor, err);
+    if (!status && t->axis == 0)
+        status = embi_refuse_transposed(r->m, t->tensor, err);
+    if (status ||
+        (t->rows == r->rows.old_rows && embi_model_resize_tensor(r, i)->dtype != EMB_DTYPE_NONE))
+        return status;
+    if (t->rows == r->rows.old_rows)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s is of type %s, which is not computed with",
+                         shown, embi_model_resize_tensor(r, i)->type_name);
+    return embi_fail(err, EMB_UNSUPPORTED, -1,
+                     "%s has %" PRIu64 " rows and %s %" PRIu64
+                     ": tables of different length cannot be kept in step",
+                     embi_show(first, w->tensors[r->v.list[0].tensor].name), r->rows.old_rows,
+                     shown, t->rows);
+}
+
+static emb_status check_tensors(emb_model_resize *r, emb_err *err)
+{
+    bool nothing = embi_resize_changes_nothing(&r->rows);
+    emb_status status = embi_vocab_tensors_find(r->m, &r->v, err);
+    if (status)
+        return status;
+    r->entries = calloc(r->v.n, sizeof *r->entries);
+    if (!r->entries)
+        return embi_fail_memory(err, r->v.n * sizeof *r->entries, "a plan");
+    for (size_t i = 0; !status && !nothing && i < r->v.n; i++)
+        status = check_tensor(r, i, &r->entries[i].changes, err);
+    if (!status && r->m->config.tied == 0 && r->v.head == EMBI_NO_TENSOR)
+        status = embi_model_resize_warn(r, err,
+                                        "config.json says that the head is a table of its own, but "
+                                        "none is stored: none is made");
+    return status;
+}
+
+static emb_status plan_rows(emb_model_resize *r, emb_err *err)
+{
+    const struct embi_vocab *vocab;
+    emb_status status = embi_table_vocab(r->table, &vocab, err);
+    if (!status && vocab->total == 0 && r->o.n_add)
+        return embi_fail(err, EMB_BAD_ARG, -1,
+                         "no tokenizer was found in the directory, so no token can be added: add "
+                         "rows (--rows N)");
+    return status ? status : emb_resize_plan(r->table, &r->o, &r->rows, err);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Life
+ */
+
+static emb_status make(emb_model_resize *r, emb_err *err)
+{
+    emb_status status = check_opts(&r->o, err);
+    if (!status)
+        status = find_root(r, err);
+    if (!status)
+        status = check_form(r, err);
+    if (!status)
+        status = plan_rows(r, err);
+    if (!status)
+        status = check_tensors(r, err);
+    if (!status)
+        status = embi_tree_read(r->root, !r->mo.in_place, &r->tree, err);
+    if (!status)
+        status = embi_new_entries_begin(r, err);
+    return status ? status : embi_model_resize_say(r, err);
+}
+
+emb_status emb_model_resize_open(emb_ctx *ctx, const emb_table *table, const emb_resize_opts *opts,
+                                 const emb_model_resize_opts *model_opts, emb_model_resize **resize,
+                                 emb_err *err)
+{
+    emb_model_resize *r = calloc(1, sizeof *r);
+    if (!r)
+        return embi_fail_memory(err, sizeof *r, "a plan");
+    r->ctx = ctx;
+    r->table = table;
+    r->o = embi_resize_opts(opts);
+    r->lock = EMBI_NO_LOCK;
+    if (model_opts)
+        memcpy(&r->mo, model_opts, embi_min(model_opts->size, sizeof r->mo));
+    emb_status status = make(r, err);
+    if (status)
+        emb_model_resize_close(r);
+    else
+        *resize = r;
+    return status;
+}
+
+emb_status embi_model_resize_take_edits(emb_model_resize *r, struct embi_file_edits *edits,
+                                        emb_err *err)
+{
+    embi_file_edits_free(&r->edits);
+    r->edits = *edits;
+    *edits = (struct embi_file_edits){0};
+    return embi_model_resize_say(r, err);
+}
+
+const emb_model_plan *emb_model_resize_plan(const emb_model_resize *r)
+{
+    return &r->plan;
+}
+
+void emb_model_resize_close(emb_model_resize *r)
+{
+    if (!r)
+        return;
+    embi_new_entries_end(r);
+    for (size_t i = 0; i < r->plan.n_warnings; i++)
+        free(r->warnings[i]);
+    free(r->warnings);
+    for (size_t i = 0; i < r->plan.n_tensors; i++)
+        free((char *)r->tensors[i].name);
+    free(r->tensors);
+    free(r->files);
+    embi_file_edits_free(&r->edits);
+    embi_tree_free(&r->tree);
+    embi_vocab_tensors_free(&r->v);
+    emb_resize_free(&r->rows);
+    embi_unlock(r->lock);
+    free(r->entries);
+    free(r->root);
+    free(r);
+}

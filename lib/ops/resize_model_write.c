@@ -1,0 +1,288 @@
+/* resize_model_write.c - emb_model_resize_write: the new directory, file by file, and its name.
+ *
+ * Shards with tables that change are copied with those tables replaced (fmt/rewrite.h); edited files
+ * are written; everything else is taken over. Nothing is ever written through a link or into a file
+ * that is there. The directory is opened again before it gets its name.
+ */
+#include "fmt/rewrite.h"
+#include "io/newdir.h"
+#include "model/new_model.h"
+#include "ops/resize_model.h"
+#include "table/writer.h"
+#include "util/err.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* One shard on its way. */
+struct shard {
+    emb_model_resize *r;
+    struct embi_rewrite w;
+    struct embi_rewrite_part *parts; /* [n] */
+    size_t n;
+    void *rows; /* new entries: `room` bytes */
+    size_t room;
+};
+
+/* ------------------------------------------------------------------------------------------------
+ * Entries of one tensor
+ */
+
+static emb_status make_room(struct shard *s, size_t bytes, emb_err *err)
+{
+    if (bytes <= s->room)
+        return EMB_OK;
+    void *rows = realloc(s->rows, bytes);
+    if (!rows)
+        return embi_fail_memory(err, bytes, "new rows");
+    s->rows = rows;
+    s->room = bytes;
+    return EMB_OK;
+}
+
+static emb_status put_new(struct shard *s, size_t i, uint64_t first, uint64_t n, uint64_t nth,
+                          emb_err *err)
+{
+    uint64_t step = embi_min(n, embi_new_entries_step(s->r, i));
+    emb_status status = make_room(s, step * s->w.row_bytes + 1, err);
+    for (uint64_t done = 0, part; !status && done < n; done += part) {
+        part = embi_min(step, n - done);
+        status = embi_new_entries_make(s->r, i, first + done, part, nth + done, s->rows, err);
+        if (!status)
+            status = embi_rewrite_put(&s->w, s->rows, part, NULL, err);
+    }
+    return status;
+}
+
+static emb_status put_entries(struct shard *s, size_t i, emb_err *err)
+{
+    const emb_resize *plan = &s->r->rows;
+    const uint64_t at = embi_model_resize_tensor(s->r, i)->offset, bytes = s->w.row_bytes;
+    emb_status status = EMB_OK;
+    for (uint64_t row = 0, nth = 0, n; !status && row < plan->rows; row += n) {
+        uint64_t from = plan->source[row];
+        n = embi_resize_run(plan, row);
+        if (from != EMB_ROW_NEW) {
+            status = embi_rewrite_copy(&s->w, at + from * bytes, n * bytes, err);
+            continue;
+        }
+        status = put_new(s, i, row, n, nth, err);
+        nth += n;
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * One shard
+ */
+
+static emb_status find_parts(struct shard *s, size_t file, emb_err *err)
+{
+    const emb_model_resize *r = s->r;
+    s->parts = calloc(r->v.n, sizeof *s->parts);
+    if (!s->parts)
+        return embi_fail_memory(err, r->v.n * sizeof *s->parts, "a list of tensors");
+    for (size_t i = 0; i < r->v.n; i++)
+        if (r->entries[i].changes && r->m->weights.tensors[r->v.list[i].tensor].file == file)
+            s->parts[s->n++] = (struct embi_rewrite_part){embi_model_resize_tensor(r, i),
+                                                          r->v.list[i].axis, r->rows.rows, 0};
+    return embi_rewrite_init_parts(&s->w, r->m->weights.files[file].reader, s->parts, s->n, err);
+}
+
+/* The tensor that a part is; parts are in the order of the file. */
+static size_t tensor_of(const struct shard *s, size_t part)
+{
+    size_t i = 0;
+    while (embi_model_resize_tensor(s->r, i) != s->parts[part].table)
+        i++;
+    return i;
+}
+
+static emb_status write_parts(struct shard *s, emb_err *err)
+{
+    emb_status status = embi_io_reserve(s->w.sink.io, embi_rewrite_size(&s->w), err);
+    if (!status)
+        status = embi_rewrite_begin(&s->w, err);
+    for (size_t i = 0; !status && i < s->n; i++) {
+        if (i > 0)
+            status = embi_rewrite_next(&s->w, err);
+        if (!status)
+            status = put_entries(s, tensor_of(s, i), err);
+    }
+    if (!status)
+        status = embi_rewrite_end(&s->w, err);
+    return status ? status : embi_io_commit(s->w.sink.io, err);
+}
+
+static emb_status write_shard(emb_model_resize *r, struct embi_newdir *dir, size_t file,
+                              const char *to, emb_err *err)
+{
+    struct shard s = {.r = r};
+    struct embi_io *io = NULL;
+    emb_status status = find_parts(&s, file, err);
+    if (!status)
+        status = embi_io_open(embi_newdir_env(dir), to, embi_newdir_mode(dir), &io, err);
+    if (!status) {
+        s.w.sink.io = io;
+        status = write_parts(&s, err);
+    }
+    embi_rewrite_free(&s.w);
+    embi_io_close(io);
+    free(s.parts);
+    free(s.rows);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * All files
+ */
+
+/* The permissions of the old file, behind links, for the new one. */
+static emb_status keep_mode(const char *from, const char *to, emb_err *err)
+{
+    struct stat st;
+    if (stat(from, &st) != 0)
+        return EMB_OK;
+    if (chmod(to, st.st_mode & 07777) == 0 || errno == EPERM || errno == ENOTSUP)
+        return EMB_OK;
+    return embi_fail_errno(err, errno, NULL);
+}
+
+static emb_status write_file(emb_model_resize *r, struct embi_newdir *dir,
+                             const struct embi_tree_entry *e, emb_err *err)
+{
+    const char *inside = embi_model_resize_inside(r, e->name);
+    const struct embi_file_edit *edit = inside ? embi_file_edits_find(&r->edits, inside) : NULL;
+    size_t shard = embi_model_resize_shard(r, e->name);
+    if (!edit && shard == SIZE_MAX)
+        return e->kind == EMBI_TREE_OTHER
+                   ? EMB_OK
+                   : embi_newdir_take(dir, r->root, e, r->mo.link || r->mo.in_place, err);
+    struct embi_buf from = {0}, to = {0};
+    embi_buf_print(&from, "%s/%s", r->root, e->name);
+    embi_buf_print(&to, "%s/%s", embi_newdir_path(dir), e->name);
+    emb_status status = EMB_OK;
+    if (from.failed || to.failed)
+        status = embi_fail_memory(err, from.n + to.n, "a path");
+    else if (edit)
+        status = embi_newdir_add(dir, e->name, edit->bytes.s, edit->bytes.n, err);
+    else if ((status = write_shard(r, dir, shard, embi_buf_cstr(&to), err)) != EMB_OK)
+        embi_fail_in(err, "%s", e->name);
+    if (!status)
+        status = keep_mode(embi_buf_cstr(&from), embi_buf_cstr(&to), err);
+    embi_buf_free(&from);
+    embi_buf_free(&to);
+    return status;
+}
+
+/* Edited files that were not there. */
+static emb_status write_new_files(emb_model_resize *r, struct embi_newdir *dir, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    struct embi_buf name = {0};
+    for (size_t i = 0; !status && i < r->edits.n; i++) {
+        const struct embi_file_edit *e = &r->edits.list[i];
+        bool there = false;
+        name.n = 0;
+        embi_buf_print(&name, "%s%s", r->inside, e->name);
+        const char *path = embi_buf_cstr(&name);
+        for (size_t k = 0; !there && k < r->tree.n; k++)
+            there = strcmp(r->tree.list[k].name, path) == 0;
+        if (!there)
+            status = embi_newdir_add(dir, path, e->bytes.s, e->bytes.n, err);
+    }
+    embi_buf_free(&name);
+    return status;
+}
+
+static emb_status fill(emb_model_resize *r, struct embi_newdir *dir, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    for (size_t i = 0; !status && i < r->tree.n; i++)
+        status = write_file(r, dir, &r->tree.list[i], err);
+    if (!status)
+        status = write_new_files(r, dir, err);
+    if (!status)
+        status = embi_model_resize_check(r, embi_newdir_path(dir), err);
+    return status ? status : embi_newdir_commit(dir, err);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The target
+ */
+
+/* The directory that holds `path`, without links; malloc'd, NULL where there is none. */
+static char *parent_of(const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    char *parent = n ? strndup(path, n) : strdup(".");
+    char *real = parent ? realpath(parent, NULL) : NULL;
+    free(parent);
+    return real;
+}
+
+/* Neither the directory itself nor anything in it. */
+static emb_status check_outside(const emb_model_resize *r, const char *path, emb_err *err)
+{
+    size_t n = strlen(r->root);
+    char *real = realpath(path, NULL), *parent = parent_of(path);
+    bool same = real && strcmp(real, r->root) == 0;
+    bool in = parent && strncmp(parent, r->root, n) == 0 && (!parent[n] || parent[n] == '/');
+    free(real);
+    free(parent);
+    if (same)
+        return embi_fail(err, EMB_EXISTS, -1, "is the model itself: --in-place replaces it");
+    return in ? embi_fail(err, EMB_BAD_ARG, -1, "lies inside the model's own directory") : EMB_OK;
+}
+
+/* Names are exchanged within a file system; what is mounted has its name outside. */
+static emb_status check_in_place(const emb_model_resize *r, emb_err *err)
+{
+    struct stat st, above;
+    char *parent = parent_of(r->root);
+    bool mounted = parent && stat(r->root, &st) == 0 && stat(parent, &above) == 0 &&
+                   (st.st_dev != above.st_dev || st.st_ino == above.st_ino);
+    free(parent);
+    if (!mounted)
+        return EMB_OK;
+    return embi_fail(err, EMB_UNSUPPORTED, -1,
+                     "is where a file system is mounted, so it cannot be replaced in place: write "
+                     "to another directory (-o)");
+}
+
+static emb_status check_target(const emb_model_resize *r, const char *path, unsigned mode,
+                               emb_err *err)
+{
+    if (r->mo.in_place)
+        return path ? embi_fail(err, EMB_BAD_ARG, -1, "in place, and to a path as well")
+                    : check_in_place(r, err);
+    if (!path)
+        return embi_fail(err, EMB_BAD_ARG, -1, "no directory to write to");
+    emb_status status = check_outside(r, path, err);
+    return status || !(mode & EMBI_IO_FORCE) ? status : embi_model_replaceable(path, err);
+}
+
+emb_status emb_model_resize_write(emb_model_resize *r, const char *path,
+                                  const emb_write_opts *wopts, emb_err *err)
+{
+    struct embi_newdir *dir;
+    unsigned mode = embi_write_mode(wopts);
+    emb_status status = check_target(r, path, mode, err);
+    if (status || (r->mo.in_place && !r->plan.changes))
+        return status;
+    if (r->mo.in_place) {
+        path = r->root;
+        mode |= EMBI_IO_FORCE | EMBI_IO_EXCHANGE;
+    }
+    status = embi_newdir_open(&r->ctx->env, path, mode, &dir, err);
+    if (status)
+        return status;
+    status = fill(r, dir, err);
+    embi_newdir_close(dir);
+    return status;
+}
