@@ -57,6 +57,14 @@ static emb_status make_folder(const char *to, unsigned mode, emb_err *err)
     return EMB_OK;
 }
 
+/* What has no content to copy can have a second name all the same. */
+static emb_status take_other(const char *from, const char *to, bool link, emb_err *err)
+{
+    if (link && linkat(AT_FDCWD, from, AT_FDCWD, to, 0) == 0)
+        return EMB_OK;
+    return embi_fail(err, EMB_UNSUPPORTED, -1, "is no file, folder or link, and cannot be copied");
+}
+
 /* A second name for the file itself, at the end of all links; else a copy. */
 static emb_status take_file(const struct embi_newdir *d, const char *from, const char *to,
                             unsigned mode, bool link, emb_err *err)
@@ -75,7 +83,7 @@ static emb_status take(const struct embi_newdir *d, const char *from, const char
     case EMBI_TREE_LINK: return copy_link(from, to, err);
     case EMBI_TREE_OTHER: break;
     }
-    return embi_fail(err, EMB_UNSUPPORTED, -1, "is no file, folder or link");
+    return take_other(from, to, link, err);
 }
 
 emb_status embi_newdir_take(struct embi_newdir *d, const char *from,

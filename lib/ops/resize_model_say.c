@@ -91,7 +91,7 @@ static void say_file(emb_model_resize *r, const struct embi_tree_entry *e)
     const struct embi_file_edit *edit = inside ? embi_file_edits_find(&r->edits, inside) : NULL;
     size_t shard = embi_model_resize_shard(r, e->name);
     *said = (emb_model_file){e->name, EMB_FILE_KEPT, e->bytes};
-    if (e->kind == EMBI_TREE_OTHER) {
+    if (e->kind == EMBI_TREE_OTHER && !r->mo.in_place) {
         said->fate = EMB_FILE_LEFT_OUT;
     } else if (edit) {
         said->fate = EMB_FILE_EDITED;
@@ -170,7 +170,7 @@ static emb_status warn_of_files(emb_model_resize *r, emb_err *err)
     emb_status status = EMB_OK;
     for (size_t i = 0; !status && i < r->tree.n; i++) {
         const struct embi_tree_entry *e = &r->tree.list[i];
-        if (e->kind == EMBI_TREE_OTHER)
+        if (e->kind == EMBI_TREE_OTHER && !r->mo.in_place)
             status = embi_model_resize_warn(
                 r, err, "%s is a pipe, a socket or a device, and is left out", e->name);
         else if (r->plan.n_tensors)

@@ -156,7 +156,7 @@ static emb_status write_file(emb_model_resize *r, struct embi_newdir *dir,
     const struct embi_file_edit *edit = inside ? embi_file_edits_find(&r->edits, inside) : NULL;
     size_t shard = embi_model_resize_shard(r, e->name);
     if (!edit && shard == SIZE_MAX)
-        return e->kind == EMBI_TREE_OTHER
+        return e->kind == EMBI_TREE_OTHER && !r->mo.in_place
                    ? EMB_OK
                    : embi_newdir_take(dir, r->root, e, r->mo.link || r->mo.in_place, err);
     struct embi_buf from = {0}, to = {0};
