@@ -62,8 +62,10 @@ static emb_status lock_root(emb_model_resize *r, emb_err *err)
 static emb_status find_root(emb_model_resize *r, emb_err *err)
 {
     struct embi_model *m = r->table->model.state;
-    if (!m || !m->root_bytes || r->table->limit_rows)
-        return embi_fail(err, EMB_BAD_ARG, -1, "is no model directory that was opened whole");
+    if (!m || !m->root_bytes || r->table->limit_rows) {
+        embi_fail(err, EMB_BAD_ARG, -1, "is no model directory that was opened whole");
+        return EMB_BAD_ARG;
+    }
     char *root = strndup(m->dir, m->root_bytes);
     if (!root)
         return embi_fail_memory(err, m->root_bytes, "a path");
