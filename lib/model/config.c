@@ -3,15 +3,10 @@
  */
 #include "model/config.h"
 
+#include "model/config_objects.h"
 #include "model/sidecar.h"
 #include "util/err.h"
 #include "util/json.h"
-
-/* Objects that hold the text model of a larger one, the likeliest first. */
-static const char *const nested_names[] = {
-    "text_config", "decoder",         "generator",      "text_encoder",
-    "llm_config",  "language_config", "thinker_config",
-};
 
 /* Keys that may hold d. embedding_size and word_embed_proj_dim are narrower than hidden_size. */
 static const char *const width_names[] = {
@@ -21,7 +16,7 @@ static const char *const width_names[] = {
 
 static const char *const vocab_names[] = {"vocab_size", "padded_vocab_size", "n_token"};
 
-enum { NESTED = EMBI_LEN(nested_names), LEVELS = 3 };
+enum { LEVELS = 3 };
 
 /* What one object says. */
 struct level {
@@ -34,7 +29,7 @@ struct level {
 struct parts {
     struct level top;
     struct level text;
-    size_t text_at; /* its place in nested_names; NESTED: there is none */
+    size_t text_at; /* its place in their order; EMBI_CONFIG_NAMES: there is none */
 };
 
 static size_t name_in(const char *const *names, size_t n, const struct embi_json_value *key)
@@ -100,8 +95,8 @@ static void read_object(struct embi_json *j, struct parts *parts, struct level *
     struct embi_json_value key, v;
     embi_json_enter(j, EMBI_JSON_OBJECT);
     while (embi_json_member(j, &key)) {
-        size_t at = name_in(nested_names, NESTED, &key);
-        if (at < NESTED && depth + 1 < LEVELS && object_next(j))
+        size_t at = embi_config_object_place(&key);
+        if (at < EMBI_CONFIG_NAMES && depth + 1 < LEVELS && object_next(j))
             read_nested(j, parts, at, depth);
         else if (embi_json_skip(j, &v))
             take_value(into, &key, &v);
@@ -117,7 +112,7 @@ static void add_widths(struct embi_config *config, const struct level *level)
 
 emb_status embi_config_parse(const char *s, size_t n, struct embi_config *config, emb_err *err)
 {
-    struct parts parts = {.top.tied = -1, .text.tied = -1, .text_at = NESTED};
+    struct parts parts = {.top.tied = -1, .text.tied = -1, .text_at = EMBI_CONFIG_NAMES};
     struct embi_json j;
     *config = (struct embi_config){.tied = -1};
     embi_json_init(&j, s, n, EMBI_JSON_NAN);

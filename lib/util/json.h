@@ -137,6 +137,7 @@ bool embi_json_string(const struct embi_json_value *v, struct embi_buf *out);
 /* Whether v is a key or string of exactly these characters (escapes in v are understood; text ends
  * at its NUL). */
 bool embi_json_is(const struct embi_json_value *v, const char *text);
+bool embi_json_equals(const struct embi_json_value *v, emb_str text);
 
 /* A number written as digits alone (with a minus sign for i64), exactly. False, and *x untouched,
  * for every other value: -1 as u64, -0, 1.0, 1e0, what 64 bits do not hold, strings. */

@@ -87,21 +87,25 @@ bool embi_json_string(const struct embi_json_value *v, struct embi_buf *out)
     return true;
 }
 
-bool embi_json_is(const struct embi_json_value *v, const char *text)
+bool embi_json_equals(const struct embi_json_value *v, emb_str text)
 {
     char small[EMBI_UTF8_MAX_BYTES];
     if (!is_string(v))
         return false;
     const char *p = v->s + 1, *end = v->s + v->n - 1;
-    size_t left = strlen(text);
     while (p < end) {
         emb_str piece = next_piece(&p, end, small);
-        if (piece.n > left || memcmp(piece.s, text, piece.n) != 0)
+        if (piece.n > text.n || memcmp(piece.s, text.s, piece.n) != 0)
             return false;
-        text += piece.n;
-        left -= piece.n;
+        text.s += piece.n;
+        text.n -= piece.n;
     }
-    return left == 0;
+    return text.n == 0;
+}
+
+bool embi_json_is(const struct embi_json_value *v, const char *text)
+{
+    return embi_json_equals(v, (emb_str){text, strlen(text)});
 }
 
 /* The n bytes at s as a whole number: digits alone, no leading zero. */

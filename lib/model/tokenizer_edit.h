@@ -1,0 +1,52 @@
+/* tokenizer_edit.h - new tokens, new names and new roles in the tokenizer files of a directory.
+ *
+ * Every file that lists added tokens gets the new ones, so that it does not matter which of them a
+ * loader reads; vocabularies, merges and SentencePiece models stay as they are. Nothing is written:
+ * the new contents go into a list. Implements docs/formats/tokenizers.md, "adding tokens".
+ */
+#ifndef EMBI_MODEL_TOKENIZER_EDIT_H
+#define EMBI_MODEL_TOKENIZER_EDIT_H
+
+#include "model/file_edit.h"
+#include "model/tokenizer.h"
+
+struct embi_new_token {
+    emb_str text; /* UTF-8, not empty, in no file yet */
+    uint64_t id;  /* embi_token_sources.next_id and those after it */
+    bool special;
+};
+
+struct embi_token_rename {
+    emb_str from, to;
+    bool special; /* only for a piece of the vocabulary that was no added token before */
+};
+
+struct embi_token_role {
+    const char *role; /* "bos", "eos", "unk", "pad", "sep", "cls" or "mask" */
+    emb_str token;    /* may be a new one, or have its new name */
+};
+
+struct embi_tokenizer_changes {
+    const struct embi_new_token *add; /* [n_add] by id */
+    size_t n_add;
+    const struct embi_token_rename *renames; /* [n_renames] */
+    size_t n_renames;
+    const struct embi_token_role *roles; /* [n_roles] */
+    size_t n_roles;
+    bool list_special; /* new special tokens also become items of additional_special_tokens and
+                          extra_special_tokens, where these are lists */
+    bool fill_gaps;    /* give tokens to ids that loaders would number differently */
+};
+
+/* t is the tokenizer of dir, open. edits gets the files that change and no others.
+ *
+ * EMB_UNSUPPORTED: the ids have a gap, and not fill_gaps; the files are of a kind that tokens cannot
+ * be added to; a token to be renamed is an ordinary piece. EMB_BAD_DATA: two files contradict each
+ * other. EMB_BAD_ARG: a text that is empty, not UTF-8 or there already; an unknown role.
+ * EMB_NOT_FOUND: a token to be renamed or given a role is not there. */
+emb_status embi_tokenizer_edit(const struct embi_env *env, const char *dir,
+                               const struct embi_tokenizer *t,
+                               const struct embi_tokenizer_changes *changes,
+                               struct embi_file_edits *edits, emb_err *err);
+
+#endif
