@@ -1,0 +1,244 @@
+/* check_config.c - sizes and special ids in config.json and generation_config.json, beside the
+ * tables and the tokenizer.
+ */
+#include "ops/check_model.h"
+
+#include "model/config_objects.h"
+#include "model/text_edit.h"
+#include "util/err.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ------------------------------------------------------------------------------------------------
+ * Sizes
+ */
+
+static void check_size(struct embi_checking *c, const char *key, const struct embi_json_value *v,
+                       uint64_t rows, const char *table)
+{
+    uint64_t x;
+    if (embi_json_u64(v, &x) && x != rows)
+        embi_check_say(c, "config", EMBI_MEND,
+                       "config.json: %s is %" PRIu64 ", %s has %" PRIu64 " rows", key, x, table,
+                       rows);
+}
+
+/* vocab_size counts what is put out, where that is less than what is taken in. */
+static void check_vocab_size(struct embi_checking *c, const struct embi_json_value *v)
+{
+    size_t head = c->vocab.head;
+    uint64_t x;
+    bool of_head = head != EMBI_NO_TENSOR && embi_json_u64(v, &x) &&
+                   x == c->vocab.list[head].rows &&
+                   strncmp(c->model->config.type, "mllama", 6) == 0;
+    if (!of_head)
+        check_size(c, "vocab_size", v, c->rows, c->name);
+}
+
+static void check_per_layer(struct embi_checking *c, const struct embi_json_value *v)
+{
+    char shown[EMBI_SHOW_MAX];
+    for (size_t i = 0; i < c->vocab.n; i++) {
+        const struct embi_vocab_tensor *t = &c->vocab.list[i];
+        if (t->role == EMBI_VOCAB_PER_LAYER)
+            check_size(c, "vocab_size_per_layer_input", v, t->rows,
+                       embi_show(shown, c->model->weights.tensors[t->tensor].name));
+    }
+}
+
+static emb_status check_object(struct embi_checking *c, const struct embi_json_value *object,
+                               emb_err *err)
+{
+    struct embi_json_value v;
+    emb_status status = embi_json_member_of(object->s, object->n, "vocab_size", &v, err);
+    if (!status)
+        check_vocab_size(c, &v);
+    if (!status)
+        status = embi_json_member_of(object->s, object->n, "vocab_size_per_layer_input", &v, err);
+    if (!status)
+        check_per_layer(c, &v);
+    return status;
+}
+
+/* The objects of a config that speak of the text model: the top, and one inside. */
+static int text_objects(const struct embi_config_objects *o, struct embi_json_value objects[2])
+{
+    objects[0] = o->list[0];
+    objects[1] = o->list[o->text];
+    return o->text > 0 ? 2 : 1;
+}
+
+emb_status embi_check_config(struct embi_checking *c, emb_err *err)
+{
+    struct embi_sidecar file;
+    struct embi_config_objects found;
+    struct embi_json_value objects[2];
+    emb_status status = embi_sidecar_open(c->env, c->model->dir, "config.json", &file, err);
+    if (status || !file.io)
+        return status;
+    status = embi_config_objects_find(file.s, file.n, &found, err);
+    int n = status ? 0 : text_objects(&found, objects);
+    for (int i = 0; !status && i < n; i++)
+        status = check_object(c, &objects[i], err);
+    embi_sidecar_close(&file);
+    return status ? embi_fail_in(err, "config.json") : EMB_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Special ids
+ */
+
+static bool ends_in(const struct embi_json_value *key, const char *end)
+{
+    size_t n = strlen(end);
+    return key->n >= n + 2 && memcmp(key->s + key->n - 1 - n, end, n) == 0;
+}
+
+/* An id, or a list of ids, beside the number of rows. Negative ones stand for none. */
+static void check_range(struct embi_checking *c, const char *file,
+                        const struct embi_json_value *key, const struct embi_json_value *v)
+{
+    struct embi_json j;
+    struct embi_json_value item;
+    char shown[EMBI_SHOW_MAX];
+    uint64_t id;
+    if (embi_json_u64(v, &id) && id >= c->rows)
+        embi_check_say(c, "special id", NULL,
+                       "%s: %s is %" PRIu64 ", the embedding %s has %" PRIu64 " rows", file,
+                       embi_show(shown, (emb_str){key->s + 1, key->n - 2}), id, c->name, c->rows);
+    if (v->kind != EMBI_JSON_ARRAY)
+        return;
+    embi_json_init(&j, v->s, v->n, EMBI_JSON_NAN);
+    embi_json_enter(&j, EMBI_JSON_ARRAY);
+    while (embi_json_item(&j) && embi_json_skip(&j, &item))
+        if (item.kind == EMBI_JSON_NUMBER)
+            check_range(c, file, key, &item);
+}
+
+static emb_status check_ids_of(struct embi_checking *c, const char *file,
+                               const struct embi_json_value *object, emb_err *err)
+{
+    struct embi_json j;
+    struct embi_json_value key, v;
+    embi_json_init(&j, object->s, object->n, EMBI_JSON_NAN);
+    embi_json_enter(&j, EMBI_JSON_OBJECT);
+    while (embi_json_member(&j, &key))
+        if ((ends_in(&key, "_token_id") || ends_in(&key, "_token_index")) && embi_json_skip(&j, &v))
+            check_range(c, file, &key, &v);
+    return embi_json_finish(&j, 0, err);
+}
+
+static bool list_has(const struct embi_json_value *v, uint64_t id)
+{
+    struct embi_json j;
+    struct embi_json_value item;
+    uint64_t x;
+    if (v->kind == EMBI_JSON_NUMBER)
+        return embi_json_u64(v, &x) && x == id;
+    embi_json_init(&j, v->s, v->n, EMBI_JSON_NAN);
+    embi_json_enter(&j, EMBI_JSON_ARRAY);
+    while (embi_json_item(&j) && embi_json_skip(&j, &item))
+        if (embi_json_u64(&item, &x) && x == id)
+            return true;
+    return false;
+}
+
+/* The id that the tokenizer gives the token of a role; false where it has none. */
+static bool role_id(const struct embi_checking *c, const struct embi_json_value *role, uint64_t *id,
+                    emb_str *token)
+{
+    struct embi_json_value content = *role;
+    emb_err ignored;
+    if (role->kind == EMBI_JSON_OBJECT)
+        (void)embi_json_member_of(role->s, role->n, "content", &content, &ignored);
+    if (content.kind != EMBI_JSON_STRING)
+        return false;
+    for (*id = 0; *id < c->tokenizer.n; ++*id) {
+        *token = c->tokenizer.tokens[*id];
+        if (token->s && embi_json_equals(&content, *token))
+            return true;
+    }
+    return false;
+}
+
+struct role_files {
+    struct embi_sidecar tokenizer, config, generation;
+};
+
+/* Which files have an id for the role, and do they have that of the tokenizer's token? One of them
+ * is enough: a generation may end at more tokens than a text does. */
+static emb_status check_role(struct embi_checking *c, const struct role_files *f, const char *role,
+                             emb_err *err)
+{
+    struct embi_json_value text, in_config = {0}, in_generation = {0};
+    char key[16], id_key[24], shown[EMBI_SHOW_MAX], mend[EMBI_SHOW_MAX + 32];
+    uint64_t id, said;
+    emb_str token;
+    (void)snprintf(key, sizeof key, "%s_token", role);
+    (void)snprintf(id_key, sizeof id_key, "%s_token_id", role);
+    emb_status status = embi_json_member_of(f->tokenizer.s, f->tokenizer.n, key, &text, err);
+    if (!status && f->config.io)
+        status = embi_json_member_of(f->config.s, f->config.n, id_key, &in_config, err);
+    if (!status && f->generation.io)
+        status = embi_json_member_of(f->generation.s, f->generation.n, id_key, &in_generation, err);
+    const struct embi_json_value *v = in_config.kind == EMBI_JSON_NUMBER ? &in_config : NULL;
+    if (status || !v || !embi_json_u64(v, &said) || said >= c->rows ||
+        !role_id(c, &text, &id, &token) || said == id ||
+        (in_generation.kind != 0 && list_has(&in_generation, id)))
+        return status;
+    (void)snprintf(mend, sizeof mend, "--role %s='%s' " EMBI_MEND, role, embi_show(shown, token));
+    embi_check_say(c, "special id", mend,
+                   "config.json: %s is %" PRIu64 ", tokenizer_config.json says that the token is "
+                   "'%s', whose id is %" PRIu64,
+                   id_key, said, shown, id);
+    return EMB_OK;
+}
+
+static emb_status check_roles(struct embi_checking *c, const struct role_files *f, emb_err *err)
+{
+    static const char *const roles[] = {"bos", "eos", "pad"};
+    emb_status status = EMB_OK;
+    if (!f->tokenizer.io || !c->has_tokenizer)
+        return EMB_OK;
+    for (size_t i = 0; !status && i < EMBI_LEN(roles); i++)
+        status = check_role(c, f, roles[i], err);
+    return status;
+}
+
+static emb_status check_ranges(struct embi_checking *c, const struct role_files *f, emb_err *err)
+{
+    struct embi_config_objects found;
+    struct embi_json_value objects[2], whole;
+    emb_status status = EMB_OK;
+    if (f->config.io) {
+        status = embi_config_objects_find(f->config.s, f->config.n, &found, err);
+        int n = status ? 0 : text_objects(&found, objects);
+        for (int i = 0; !status && i < n; i++)
+            status = check_ids_of(c, "config.json", &objects[i], err);
+    }
+    if (status || !f->generation.io)
+        return status;
+    whole = (struct embi_json_value){.s = f->generation.s, .n = f->generation.n};
+    status = check_ids_of(c, "generation_config.json", &whole, err);
+    return status ? embi_fail_in(err, "generation_config.json") : EMB_OK;
+}
+
+emb_status embi_check_ids(struct embi_checking *c, emb_err *err)
+{
+    struct role_files f = {0};
+    const char *dir = c->model->dir;
+    emb_status status = embi_sidecar_open(c->env, dir, "config.json", &f.config, err);
+    if (!status)
+        status = embi_sidecar_open(c->env, dir, "generation_config.json", &f.generation, err);
+    if (!status)
+        status = embi_sidecar_open(c->env, dir, "tokenizer_config.json", &f.tokenizer, err);
+    if (!status)
+        status = check_ranges(c, &f, err);
+    if (!status)
+        status = check_roles(c, &f, err);
+    embi_sidecar_close(&f.config);
+    embi_sidecar_close(&f.generation);
+    embi_sidecar_close(&f.tokenizer);
+    return status;
+}
