@@ -97,7 +97,7 @@ static emb_status check_add(const struct embi_tokenizer_change *c, emb_err *err)
 static emb_status check_gap(const struct embi_tokenizer_change *c, emb_err *err)
 {
     const struct embi_token_sources *s = &c->sources;
-    if (c->changes->n_add == 0 || (!s->gap[0]))
+    if (!s->gap[0])
         return EMB_OK;
     if (s->unfillable)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%s; that cannot be filled", s->gap);
@@ -169,7 +169,7 @@ static emb_status list_additions(struct embi_tokenizer_change *c, emb_err *err)
 static emb_status add_tokens(struct embi_tokenizer_change *c, const struct embi_tokenizer *t,
                              emb_err *err)
 {
-    if (c->changes->n_add == 0)
+    if (c->changes->n_add == 0 && !c->changes->fill_gaps)
         return EMB_OK;
     emb_status status = check_kind(c, t, err);
     if (!status)
@@ -178,7 +178,7 @@ static emb_status add_tokens(struct embi_tokenizer_change *c, const struct embi_
         status = check_gap(c, err);
     if (!status)
         status = list_additions(c, err);
-    if (status)
+    if (status || c->n_add == 0)
         return status;
     bool listed = c->sources.json || c->sources.lists[EMBI_TOKENS_OF_CONFIG].found;
     return listed ? embi_tokenizer_add(c, err) : embi_tokenizer_add_old(c, err);

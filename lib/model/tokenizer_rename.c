@@ -261,30 +261,75 @@ static bool is_reserved(emb_str text)
     return contains(text, "unused") || contains(text, "reserved");
 }
 
-/* What still speaks of the old name afterwards. */
-static emb_status warn_of_rest(const struct embi_tokenizer_change *c, const char *name,
-                               const struct embi_token_rename *r, emb_err *err)
+static const char *const sentencepieces[] = {"tokenizer.model", "spiece.model",
+                                             "sentencepiece.bpe.model"};
+
+/* Does the file hold these bytes? */
+static emb_status file_has(const struct embi_tokenizer_change *c, const char *name, emb_str bytes,
+                           bool *has, emb_err *err)
 {
     struct embi_sidecar file;
-    char shown[EMBI_SHOW_MAX];
     emb_status status = embi_sidecar_open(c->env, c->dir, name, &file, err);
-    if (status)
-        return status;
-    if (file.n > 0 && memmem(file.s, file.n, r->from.s, r->from.n))
-        embi_log(c->env, EMB_LOG_WARNING, name, "still has '%s' in it: it is not changed",
-                 embi_show(shown, r->from));
-    embi_sidecar_close(&file);
+    *has = !status && file.n > 0 && memmem(file.s, file.n, bytes.s, bytes.n) != NULL;
+    if (!status)
+        embi_sidecar_close(&file);
+    return status;
+}
+
+/* A SentencePiece model is not edited. That does no harm where tokenizer.json counts; without one,
+ * loaders would find the new name nowhere and give it an id behind all pieces. */
+static emb_status refuse_in_model(const struct embi_tokenizer_change *c, emb_str text, emb_err *err)
+{
+    char shown[EMBI_SHOW_MAX];
+    bool has;
+    for (size_t i = 0; !c->sources.json && i < EMBI_LEN(sentencepieces); i++) {
+        emb_status status = file_has(c, sentencepieces[i], text, &has, err);
+        if (status)
+            return status;
+        if (has)
+            return embi_fail(err, EMB_UNSUPPORTED, -1,
+                             "'%s' is a piece of %s, which is not edited: expected a "
+                             "tokenizer.json beside it",
+                             embi_show(shown, text), sentencepieces[i]);
+    }
     return EMB_OK;
 }
 
-static emb_status warn_of_files(const struct embi_tokenizer_change *c,
-                                const struct embi_token_rename *r, emb_err *err)
+/* T5 has as many of these as its config says, by these very names. */
+static bool is_counted(emb_str text)
 {
-    static const char *const files[] = {"chat_template.jinja", "tokenizer.model", "spiece.model",
-                                        "sentencepiece.bpe.model", "merges.txt"};
-    emb_status status = EMB_OK;
-    for (size_t i = 0; !status && i < EMBI_LEN(files); i++)
-        status = warn_of_rest(c, files[i], r, err);
+    static const char prefix[] = "<extra_id_";
+    return text.n >= sizeof prefix - 1 && memcmp(text.s, prefix, sizeof prefix - 1) == 0;
+}
+
+/* What has to hold before a token can be renamed. */
+static emb_status check_piece(const struct embi_tokenizer_change *c, emb_str text, bool listed,
+                              emb_err *err)
+{
+    char shown[EMBI_SHOW_MAX];
+    if (embi_token_sources_find(&c->sources, text) == EMBI_MAP_NONE)
+        return embi_fail(err, EMB_NOT_FOUND, -1, "'%s' is not in the vocabulary",
+                         embi_show(shown, text));
+    if (is_counted(text))
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "'%s' is one of the tokens that extra_ids counts: loaders expect them all",
+                         embi_show(shown, text));
+    if (!listed && !is_reserved(text))
+        return refuse_piece(err, text);
+    return refuse_in_model(c, text, err);
+}
+
+/* A template of chats may still speak of the old name. */
+static emb_status warn_of_template(const struct embi_tokenizer_change *c, emb_str text,
+                                   emb_err *err)
+{
+    static const char name[] = "chat_template.jinja";
+    char shown[EMBI_SHOW_MAX];
+    bool has;
+    emb_status status = file_has(c, name, text, &has, err);
+    if (!status && has)
+        embi_log(c->env, EMB_LOG_WARNING, c->dir, "%s speaks of '%s': it is not changed", name,
+                 embi_show(shown, text));
     return status;
 }
 
@@ -309,15 +354,10 @@ static emb_status add_piece(struct embi_tokenizer_change *c, const struct embi_t
 emb_status embi_tokenizer_rename(struct embi_tokenizer_change *c, const struct embi_token_rename *r,
                                  emb_err *err)
 {
-    char shown[EMBI_SHOW_MAX];
-    uint64_t id = embi_token_sources_find(&c->sources, r->from);
     bool listed = is_listed(c, r->from);
-    if (id == EMBI_MAP_NONE)
-        return embi_fail(err, EMB_NOT_FOUND, -1, "'%s' is not in the vocabulary",
-                         embi_show(shown, r->from));
-    if (!listed && !is_reserved(r->from))
-        return refuse_piece(err, r->from);
-    emb_status status = rename_in_json(c, r, err);
+    emb_status status = check_piece(c, r->from, listed, err);
+    if (!status)
+        status = rename_in_json(c, r, err);
     if (!status)
         status = rename_members(c, "tokenizer_config.json", holds_tokens, r, err);
     if (!status)
@@ -329,6 +369,6 @@ emb_status embi_tokenizer_rename(struct embi_tokenizer_change *c, const struct e
     if (!status)
         status = rename_in_lines(c, r, err);
     if (!status && !listed)
-        status = add_piece(c, r, id, err);
-    return status ? status : warn_of_files(c, r, err);
+        status = add_piece(c, r, embi_token_sources_find(&c->sources, r->from), err);
+    return status ? status : warn_of_template(c, r->from, err);
 }
