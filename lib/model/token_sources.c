@@ -147,7 +147,7 @@ static emb_status against_lists(const struct embi_token_sources *s, const struct
     for (size_t f = 0; f < EMBI_TOKEN_FILES; f++) {
         const struct embi_token_entry *e = embi_token_list_find(&s->lists[f], r->entry->text);
         if (e && e->id != r->entry->id)
-            return two_ids(err, e->text, e->id, s->lists[f].file, r->entry->id, r->list->file);
+            return two_ids(err, e->text, r->entry->id, r->list->file, e->id, s->lists[f].file);
     }
     return EMB_OK;
 }
