@@ -179,15 +179,17 @@ deps-test:
 # Criterion cannot start under ThreadSanitizer.
 unit_src := $(if $(filter tsan,$(SAN)),,$(wildcard tests/unit/*.c))
 kern_src := $(wildcard tests/kern/*.c)
+peer_src := $(wildcard tests/peers/*.c)
 unit_bin := $(unit_src:%.c=$(BUILD)/%)
 kern_bin := $(kern_src:%.c=$(BUILD)/%)
+peer_bin := $(peer_src:%.c=$(BUILD)/%)
 CRITERION_LIBS = $(or $(shell pkg-config --libs criterion 2>/dev/null),-lcriterion)
 
 $(unit_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libemb.a
 	$(call say,LD,$@)
 	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(CRITERION_LIBS) $(LDLIBS) -o $@
 
-$(kern_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libemb.a
+$(kern_bin) $(peer_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libemb.a
 	$(call say,LD,$@)
 	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -234,7 +236,7 @@ $(fuzz_bin): $(BUILD)/%: $(BUILD)/%.o $(fuzz_main) $(BUILD)/tests/fuzz/libcmd.a 
 
 $(fuzz_bin:=.o): CPPFLAGS += -Icmd
 
-tests := $(made) $(unit_bin) $(kern_bin) $(fault_bin) $(fakes) $(fuzz_bin)
+tests := $(made) $(unit_bin) $(kern_bin) $(fault_bin) $(fakes) $(fuzz_bin) $(peer_bin)
 suites := unit kern cli cases golden bad faults fuzz docs install peers lint
 check = $(PYTHON) tests/check.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
@@ -345,4 +347,5 @@ clean:
 	rm -rf build build-asan build-fuzz build-tsan build-cov
 
 -include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(gen_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d) \
-           $(fault_obj:.o=.d) $(fuzz_bin:=.d) $(BUILD)/tests/fuzz/replay.d)
+           $(fault_obj:.o=.d) $(fuzz_bin:=.d) $(BUILD)/tests/fuzz/replay.d \
+           $(peer_bin:=.d))
