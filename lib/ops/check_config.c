@@ -95,16 +95,71 @@ static bool ends_in(const struct embi_json_value *key, const char *end)
     return key->n >= n + 2 && memcmp(key->s + key->n - 1 - n, end, n) == 0;
 }
 
+struct role_files {
+    struct embi_sidecar tokenizer, config, generation;
+};
+
+/* The roles whose ids are compared with the tokenizer's tokens. */
+static const char *const roles[] = {"bos", "eos", "pad"};
+
+enum { MEND_MAX = EMBI_SHOW_MAX + 32 };
+
+/* The token that tokenizer_config.json gives a role, and its id; false where there is none. */
+static bool role_token(const struct embi_checking *c, const struct role_files *f, const char *role,
+                       uint64_t *id, emb_str *token)
+{
+    struct embi_json_value text = {0};
+    char key[16];
+    emb_err ignored;
+    (void)snprintf(key, sizeof key, "%s_token", role);
+    if (!f->tokenizer.io ||
+        embi_json_member_of(f->tokenizer.s, f->tokenizer.n, key, &text, &ignored) != EMB_OK)
+        return false;
+    if (text.kind == EMBI_JSON_OBJECT)
+        (void)embi_json_member_of(text.s, text.n, "content", &text, &ignored);
+    for (*id = 0; *id < c->tokenizer.n; ++*id) {
+        *token = c->tokenizer.tokens[*id];
+        if (token->s && embi_json_equals(&text, *token))
+            return true;
+    }
+    return false;
+}
+
+/* The options that give the role to the tokenizer's own token; NULL where it has none that counts. */
+static const char *mend_role(const struct embi_checking *c, const struct role_files *f,
+                             const char *role, char mend[MEND_MAX])
+{
+    char shown[EMBI_SHOW_MAX];
+    uint64_t id;
+    emb_str token;
+    if (!role_token(c, f, role, &id, &token) || id >= c->rows)
+        return NULL;
+    (void)snprintf(mend, MEND_MAX, "--role %s='%s' " EMBI_MEND, role, embi_show(shown, token));
+    return mend;
+}
+
+static const char *mend_key(const struct embi_checking *c, const struct role_files *f,
+                            const struct embi_json_value *key, char mend[MEND_MAX])
+{
+    for (size_t i = 0; i < EMBI_LEN(roles); i++) {
+        char id_key[24];
+        (void)snprintf(id_key, sizeof id_key, "%s_token_id", roles[i]);
+        if (embi_json_is(key, id_key))
+            return mend_role(c, f, roles[i], mend);
+    }
+    return NULL;
+}
+
 /* An id, or a list of ids, beside the number of rows. Negative ones stand for none. */
-static void check_range(struct embi_checking *c, const char *file,
+static void check_range(struct embi_checking *c, const struct role_files *f, const char *file,
                         const struct embi_json_value *key, const struct embi_json_value *v)
 {
     struct embi_json j;
     struct embi_json_value item;
-    char shown[EMBI_SHOW_MAX];
+    char shown[EMBI_SHOW_MAX], mend[MEND_MAX];
     uint64_t id;
     if (embi_json_u64(v, &id) && id >= c->rows)
-        embi_check_say(c, "special id", NULL,
+        embi_check_say(c, "special id", mend_key(c, f, key, mend),
                        "%s: %s is %" PRIu64 ", the embedding %s has %" PRIu64 " rows", file,
                        embi_show(shown, (emb_str){key->s + 1, key->n - 2}), id, c->name, c->rows);
     if (v->kind != EMBI_JSON_ARRAY)
@@ -113,11 +168,11 @@ static void check_range(struct embi_checking *c, const char *file,
     embi_json_enter(&j, EMBI_JSON_ARRAY);
     while (embi_json_item(&j) && embi_json_skip(&j, &item))
         if (item.kind == EMBI_JSON_NUMBER)
-            check_range(c, file, key, &item);
+            check_range(c, f, file, key, &item);
 }
 
-static emb_status check_ids_of(struct embi_checking *c, const char *file,
-                               const struct embi_json_value *object, emb_err *err)
+static emb_status check_ids_of(struct embi_checking *c, const struct role_files *f,
+                               const char *file, const struct embi_json_value *object, emb_err *err)
 {
     struct embi_json j;
     struct embi_json_value key, v;
@@ -125,7 +180,7 @@ static emb_status check_ids_of(struct embi_checking *c, const char *file,
     embi_json_enter(&j, EMBI_JSON_OBJECT);
     while (embi_json_member(&j, &key))
         if ((ends_in(&key, "_token_id") || ends_in(&key, "_token_index")) && embi_json_skip(&j, &v))
-            check_range(c, file, &key, &v);
+            check_range(c, f, file, &key, &v);
     return embi_json_finish(&j, 0, err);
 }
 
@@ -144,62 +199,34 @@ static bool list_has(const struct embi_json_value *v, uint64_t id)
     return false;
 }
 
-/* The id that the tokenizer gives the token of a role; false where it has none. */
-static bool role_id(const struct embi_checking *c, const struct embi_json_value *role, uint64_t *id,
-                    emb_str *token)
-{
-    struct embi_json_value content = *role;
-    emb_err ignored;
-    if (role->kind == EMBI_JSON_OBJECT)
-        (void)embi_json_member_of(role->s, role->n, "content", &content, &ignored);
-    if (content.kind != EMBI_JSON_STRING)
-        return false;
-    for (*id = 0; *id < c->tokenizer.n; ++*id) {
-        *token = c->tokenizer.tokens[*id];
-        if (token->s && embi_json_equals(&content, *token))
-            return true;
-    }
-    return false;
-}
-
-struct role_files {
-    struct embi_sidecar tokenizer, config, generation;
-};
-
-/* Which files have an id for the role, and do they have that of the tokenizer's token? One of them
- * is enough: a generation may end at more tokens than a text does. */
+/* Is the id of the role that of the tokenizer's token? One of the two files is enough: a generation
+ * may end at more tokens than a text does. */
 static emb_status check_role(struct embi_checking *c, const struct role_files *f, const char *role,
                              emb_err *err)
 {
-    struct embi_json_value text, in_config = {0}, in_generation = {0};
-    char key[16], id_key[24], shown[EMBI_SHOW_MAX], mend[EMBI_SHOW_MAX + 32];
+    struct embi_json_value in_config, in_generation = {0};
+    char key[24], shown[EMBI_SHOW_MAX], mend[MEND_MAX];
     uint64_t id, said;
     emb_str token;
-    (void)snprintf(key, sizeof key, "%s_token", role);
-    (void)snprintf(id_key, sizeof id_key, "%s_token_id", role);
-    emb_status status = embi_json_member_of(f->tokenizer.s, f->tokenizer.n, key, &text, err);
-    if (!status && f->config.io)
-        status = embi_json_member_of(f->config.s, f->config.n, id_key, &in_config, err);
+    (void)snprintf(key, sizeof key, "%s_token_id", role);
+    emb_status status = embi_json_member_of(f->config.s, f->config.n, key, &in_config, err);
     if (!status && f->generation.io)
-        status = embi_json_member_of(f->generation.s, f->generation.n, id_key, &in_generation, err);
-    const struct embi_json_value *v = in_config.kind == EMBI_JSON_NUMBER ? &in_config : NULL;
-    if (status || !v || !embi_json_u64(v, &said) || said >= c->rows ||
-        !role_id(c, &text, &id, &token) || said == id ||
+        status = embi_json_member_of(f->generation.s, f->generation.n, key, &in_generation, err);
+    if (status || !embi_json_u64(&in_config, &said) || said >= c->rows ||
+        !role_token(c, f, role, &id, &token) || said == id ||
         (in_generation.kind != 0 && list_has(&in_generation, id)))
         return status;
-    (void)snprintf(mend, sizeof mend, "--role %s='%s' " EMBI_MEND, role, embi_show(shown, token));
-    embi_check_say(c, "special id", mend,
+    embi_check_say(c, "special id", mend_role(c, f, role, mend),
                    "config.json: %s is %" PRIu64 ", tokenizer_config.json says that the token is "
                    "'%s', whose id is %" PRIu64,
-                   id_key, said, shown, id);
+                   key, said, embi_show(shown, token), id);
     return EMB_OK;
 }
 
 static emb_status check_roles(struct embi_checking *c, const struct role_files *f, emb_err *err)
 {
-    static const char *const roles[] = {"bos", "eos", "pad"};
     emb_status status = EMB_OK;
-    if (!f->tokenizer.io || !c->has_tokenizer)
+    if (!f->config.io || !c->has_tokenizer)
         return EMB_OK;
     for (size_t i = 0; !status && i < EMBI_LEN(roles); i++)
         status = check_role(c, f, roles[i], err);
@@ -215,12 +242,12 @@ static emb_status check_ranges(struct embi_checking *c, const struct role_files 
         status = embi_config_objects_find(f->config.s, f->config.n, &found, err);
         int n = status ? 0 : text_objects(&found, objects);
         for (int i = 0; !status && i < n; i++)
-            status = check_ids_of(c, "config.json", &objects[i], err);
+            status = check_ids_of(c, f, "config.json", &objects[i], err);
     }
     if (status || !f->generation.io)
         return status;
     whole = (struct embi_json_value){.s = f->generation.s, .n = f->generation.n};
-    status = check_ids_of(c, "generation_config.json", &whole, err);
+    status = check_ids_of(c, f, "generation_config.json", &whole, err);
     return status ? embi_fail_in(err, "generation_config.json") : EMB_OK;
 }
 

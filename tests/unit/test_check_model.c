@@ -133,6 +133,8 @@ Test(check_model, special_tokens_and_their_ids)
           "--role eos='c' --in-place");
     put_text("generation_config.json", "{\"eos_token_id\": [1, 2]}");
     finds(0, NULL, NULL, NULL);
+    put_text("generation_config.json", "{\"eos_token_id\": [2, 3]}");
+    finds(1, "special id", "eos_token_id is 3", "--role eos='c' --in-place");
 }
 
 Test(check_model, tokenizer_files)
