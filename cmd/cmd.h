@@ -114,6 +114,6 @@ void watch_file(struct run *run, const char *path);
 /* ------------------------------------------------------------------------------------------------
  * The commands
  */
-extern const struct cmd cmd_init, cmd_lookup, cmd_resize, cmd_similar, cmd_stats;
+extern const struct cmd cmd_check, cmd_init, cmd_lookup, cmd_resize, cmd_similar, cmd_stats;
 
 #endif

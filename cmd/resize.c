@@ -1,15 +1,11 @@
-/* resize.c - `embtool resize`: a table with rows added, removed or in another order.
+/* resize.c - `embtool resize`: a table, or all tables of a model, with rows added, removed or in
+ * another order.
  *
- * The plan is said before anything is written. The table and the lists beside it (--row-map,
- * --save-tokens) get their names only when all of them are complete. The result is opened again and
- * looked at. What goes where, and every number, is the library's.
+ * The plan is said before anything is written. What goes where, and every number, is the library's;
+ * resize_table.c writes single files, resize_model.c model directories.
  */
 #include "resize.h"
 
-#include "out.h"
-#include "report.h"
-
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,6 +20,15 @@ static const struct opt options[] = {
         .tag = RESIZE_ADD_ONE),
     OPT("tokens-file", 0, OPT_ITEM, 0, "FILE", "tokens to add, one a line (repeatable)",
         .tag = RESIZE_ADD_FILE),
+    OPT("special", 0, OPT_SWITCH, AT(special), NULL,
+        "new tokens of a model are special, or are not (default: those written <|...|>)"),
+    OPT("rename-token", 0, OPT_LIST, AT(renames), "OLD=NEW",
+        "a token of a model, a reserved one say, gets another text (repeatable)",
+        .aliases = " rename "),
+    OPT("role", 0, OPT_LIST, AT(roles), "ROLE=T",
+        "T becomes the bos, eos, pad, unk, sep, cls or mask token of a model (repeatable)"),
+    OPT("no-tokenizer", 0, OPT_FLAG, AT(no_tokenizer), NULL,
+        "of a model only tables and sizes change, not the tokenizer's files"),
     OPT("remove-tokens", 0, OPT_LIST, AT(remove), "A,B",
         "tokens whose rows go, parted by commas; #ID where there is no such token (repeatable)",
         .aliases = " remove delete drop "),
@@ -46,8 +51,11 @@ static const struct opt options[] = {
     OPT_HEADING("Output"),
     COMMON_OUTPUT,
     OPT("in-place", 0, OPT_FLAG, AT(in_place), NULL,
-        "replace the table's file, in one step, when the new one is complete",
+        "replace the file or directory, in one step, when the new one is complete",
         .aliases = " inplace "),
+    OPT("link", 0, OPT_FLAG, AT(link), NULL,
+        "files of a model that stay become second names of the old ones, not copies",
+        .aliases = " hardlink "),
     OPT("row-map", 0, OPT_TEXT, AT(row_map), "FILE",
         "write old id, tab, new id of every old row; -1: it is gone"),
     OPT("save-tokens", 0, OPT_TEXT, AT(save_tokens), "FILE", "write the new tokens, one a line"),
@@ -56,7 +64,8 @@ static const struct opt options[] = {
     COMMON_WRITE,
     OPT_HEADING("Table"),
     OPT("table", 't', OPT_TEXT, COMMON_AT(table), "TABLE",
-        "a file, - for standard input, or FILE#TENSOR", .aliases = " model embedding "),
+        "a file, a model directory or a file in one, - for standard input, or FILE#TENSOR",
+        .aliases = " model embedding "),
     OPT("format", 0, OPT_WORD, COMMON_AT(format), "safetensors|npy|word2vec|text|raw",
         "what the file is, where its bytes do not say", .aliases = " input-format "),
     OPT("tensor", 0, OPT_TEXT, COMMON_AT(tensor), "NAME", "the tensor of the file to use"),
@@ -80,24 +89,33 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int refuse_directory(struct run *run, const char *path)
+static int check_output(struct run *run, const struct resize_opts *o)
 {
-    return fail_with(run, EXIT_DATA, path,
-                     "is a directory: this version resizes single table files, not models");
+    if (!o->common.table)
+        return usage_error(run, "no table: say which one to resize");
+    if (o->in_place && o->common.output)
+        return usage_error(run, "--in-place and -o %s: which one?", o->common.output);
+    if (!o->in_place && !o->common.output && !o->dry_run)
+        return usage_error(run, "no output: say -o FILE or --in-place");
+    return EXIT_DONE;
 }
 
-/* One table of a model cannot change its rows without the rest. */
-static int refuse_model(struct resize *rz)
+/* One table of a model cannot change its rows without the rest: a file that lies beside its
+ * config.json stands for the directory. */
+static int find_model(struct resize *rz)
 {
     emb_model_info model;
     emb_err err;
+    if (is_directory(rz->info.path)) {
+        rz->is_model = true;
+        return EXIT_DONE;
+    }
     if (emb_table_model(rz->table, &model, &err) != EMB_OK)
         return fail(rz->run, rz->run->table_name, &err);
     if (model.table_params == 0)
         return EXIT_DONE;
-    return fail_with(rz->run, EXIT_DATA, rz->info.path,
-                     "belongs to a model, by the config.json beside it: this version resizes "
-                     "single table files, not models");
+    rz->is_model = true;
+    return resize_open_model_of(rz);
 }
 
 /* The table, and what is asked of it at all. */
@@ -106,252 +124,30 @@ static int open_input(struct resize *rz)
     struct run *run = rz->run;
     const struct resize_opts *o = rz->opts;
     take_table_argument(run);
-    if (!o->common.table)
-        return usage_error(run, "no table: say which one to resize");
-    if (is_directory(o->common.table))
-        return refuse_directory(run, o->common.table);
-    if (o->in_place && o->common.output)
-        return usage_error(run, "--in-place and -o %s: which one?", o->common.output);
-    if (!o->in_place && !o->common.output && !o->dry_run)
-        return usage_error(run, "no output: say -o FILE or --in-place");
-    int code = open_table(run, &rz->table, &rz->info);
+    int code = check_output(run, o);
+    if (!code)
+        code = open_table(run, &rz->table, &rz->info);
+    if (!code)
+        code = find_model(rz);
     if (code)
         return code;
-    if (is_directory(rz->info.path))
-        return refuse_directory(run, rz->info.path);
     if (o->in_place && is_stream(rz->info.path))
         return usage_error(run, "--in-place: standard input cannot be replaced");
-    return refuse_model(rz);
-}
-
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-static const char *extension(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
-    return dot ? dot : "";
-}
-
-/* The format that an extension stands for, text in both its forms being one. */
-static const char *format_of(const char *path)
-{
-    const char *format = emb_format_of(path);
-    return format && strcmp(format, "word2vec-text") == 0 ? "text" : format;
-}
-
-/* Where the table goes. It keeps its format: a name that promises another one is a mistake. */
-static int choose_target(struct resize *rz)
-{
-    const struct resize_opts *o = rz->opts;
-    const char *format;
-    rz->target = o->in_place ? rz->info.path : o->common.output;
-    if (!rz->target)
-        return EXIT_DONE;
-    rz->to_stdout = is_stream(rz->target) || strcmp(rz->target, "/dev/stdout") == 0;
-    if (rz->to_stdout && rz->run->out_tty && strcmp(rz->info.format, "text") != 0)
-        return usage_error(rz->run, "%s is binary and this is a terminal: say -o FILE",
-                           rz->info.format);
-    if (o->common.report && is_same_file(rz->target, rz->info.path))
-        return usage_error(rz->run, "--report tells the hash of the input, which %s replaces",
-                           o->in_place ? "--in-place" : "-o");
-    format = format_of(rz->target);
-    if (!format || strcmp(format, rz->info.format) == 0 ||
-        strcmp(extension(rz->target), extension(rz->info.path)) == 0)
-        return EXIT_DONE;
-    return usage_error(rz->run, "%s would be %s: a table that is resized stays %s", rz->target,
-                       format, rz->info.format);
-}
-
-/* ------------------------------------------------------------------------------------------------
- * The lists beside the table
- */
-
-/* Would one be written over the other? Devices take all that comes. */
-static bool collide(const char *a, const char *b)
-{
-    struct stat x, y;
-    if (!a || !b)
-        return false;
-    if (stat(a, &x) == 0 && stat(b, &y) == 0)
-        return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-    return strcmp(a, b) == 0;
-}
-
-/* With --force a list would replace the table, or the other list, and nobody asks for that. */
-static int check_lists(struct resize *rz)
-{
-    const struct resize_opts *o = rz->opts;
-    const char *input = is_stream(rz->info.path) ? NULL : rz->info.path;
-    const struct {
-        const char *option, *path, *other, *what;
-    } pairs[] = {
-        {"--row-map", o->row_map, input, "the table"},
-        {"--row-map", o->row_map, rz->target, "the output"},
-        {"--save-tokens", o->save_tokens, input, "the table"},
-        {"--save-tokens", o->save_tokens, rz->target, "the output"},
-        {"--row-map", o->row_map, o->save_tokens, "the file of --save-tokens"},
-    };
-    for (size_t i = 0; i < EMBI_LEN(pairs); i++)
-        if (collide(pairs[i].path, pairs[i].other))
-            return usage_error(rz->run, "%s %s is %s too: name another file", pairs[i].option,
-                               pairs[i].path, pairs[i].what);
-    return EXIT_DONE;
-}
-
-static int write_map(struct resize *rz, struct out *out)
-{
-    const emb_resize *plan = &rz->plan;
-    uint64_t *to = malloc(plan->old_rows * sizeof *to + 1); /* [old rows] */
-    if (!to)
-        return fail_with(rz->run, EXIT_MEMORY, NULL, "out of memory");
-    for (uint64_t r = 0; r < plan->old_rows; r++)
-        to[r] = EMB_ROW_NEW;
-    for (uint64_t r = 0; r < plan->rows; r++)
-        if (plan->source[r] != EMB_ROW_NEW)
-            to[plan->source[r]] = r;
-    for (uint64_t r = 0; r < plan->old_rows; r++) {
-        out_u64(out, r);
-        if (to[r] == EMB_ROW_NEW) {
-            out_text(out, "\t-1\n");
-            continue;
-        }
-        out_byte(out, '\t');
-        out_u64(out, to[r]);
-        out_byte(out, '\n');
-    }
-    free(to);
-    return out->code;
-}
-
-/* Row after row; rows without a token are empty lines, at the end none. */
-static int write_tokens(struct resize *rz, struct out *out)
-{
-    const emb_resize *plan = &rz->plan;
-    uint64_t n = plan->rows;
-    if (!plan->tokens)
-        return usage_error(rz->run, "--save-tokens: the table has no tokens");
-    while (n && !plan->tokens[n - 1].s)
-        n--;
-    for (uint64_t r = 0; r < n; r++) {
-        emb_str token = plan->tokens[r];
-        if (token.s && (!token.n || memchr(token.s, '\n', token.n) || token.s[token.n - 1] == '\r'))
-            return fail_with(rz->run, EXIT_DATA, rz->opts->save_tokens,
-                             "the token of row %" PRIu64 " cannot be a line", r);
-        out_bytes(out, token.s ? token.s : "", token.n);
-        out_byte(out, '\n');
-    }
-    return out->code;
-}
-
-/* ------------------------------------------------------------------------------------------------
- * Writing
- */
-
-static int write_table(struct resize *rz)
-{
-    emb_write_opts opts;
-    emb_err err;
-    write_opts(rz->run, rz->info.format, &opts);
-    opts.force = opts.force || rz->opts->in_place;
-    if (emb_resize_write(rz->run->ctx, rz->table, &rz->plan, &rz->how, rz->target, &opts, &err))
-        return fail(rz->run, err.status == EMB_BAD_DATA ? rz->run->table_name : rz->target, &err);
-    report_output(rz->run, rz->target);
-    return EXIT_DONE;
-}
-
-/* A list that nobody asked for has no path. It is handed on whole before the table gets its name: no
- * full disk takes the list of a table that was replaced. */
-static int open_list(struct resize *rz, const char *path, struct out *out,
-                     int (*write)(struct resize *, struct out *))
-{
-    if (!path)
-        return EXIT_DONE;
-    int code = out_open(rz->run, path, out);
-    if (!code)
-        code = write(rz, out);
-    return code ? code : out_flush(out);
-}
-
-static int close_list(const char *path, struct out *out, int code)
-{
-    return path && out->writer ? out_close(out, code) : code;
-}
-
-static int write_all(struct resize *rz)
-{
-    struct out map = {0}, tokens = {0};
-    const struct resize_opts *o = rz->opts;
-    int code = open_list(rz, o->row_map, &map, write_map);
-    if (!code)
-        code = open_list(rz, o->save_tokens, &tokens, write_tokens);
-    if (!code)
-        code = write_table(rz);
-    code = close_list(o->save_tokens, &tokens, code);
-    return close_list(o->row_map, &map, code);
-}
-
-/* Opens what was written: its shape must be the plan's. */
-static int check_result(struct resize *rz)
-{
-    const struct common *c = &rz->opts->common;
-    emb_open_opts opts = {.size = sizeof opts,
-                          .format = rz->info.format,
-                          .tensor = rz->info.tensor,
-                          .input_dtype = c->input_dtype};
-    emb_table *table;
-    emb_table_info info = {0};
-    emb_err err;
-    struct stat st;
-    if (strcmp(rz->info.format, "raw") == 0 || stat(rz->target, &st) || !S_ISREG(st.st_mode))
-        return EXIT_DONE;
-    emb_status status = emb_table_open(rz->run->ctx, rz->target, &opts, &table, &err);
-    if (!status)
-        status = emb_table_describe(table, &info, &err);
-    bool right = !status && info.rows == rz->plan.rows && info.dims == rz->info.dims &&
-                 info.dtype == rz->info.dtype;
-    emb_table_close(table);
-    if (status)
-        return fail_with(rz->run, exit_code(status), rz->target,
-                         "is written, but cannot be read back: %s", err.msg);
-    return right ? EXIT_DONE
-                 : fail_with(rz->run, EXIT_BUG, rz->target,
-                             "is read back as [%" PRIu64 ", %u], expected [%" PRIu64 ", %u]",
-                             info.rows, info.dims, rz->plan.rows, rz->info.dims);
-}
-
-static int resize_table(struct resize *rz)
-{
-    emb_err err;
-    int code = choose_target(rz);
-    if (!code)
-        code = check_lists(rz);
-    if (!code)
-        code = resize_args(rz);
-    if (code)
-        return code;
-    if (emb_resize_plan(rz->table, &rz->how, &rz->plan, &err) != EMB_OK)
-        return fail(rz->run, rz->run->table_name, &err);
-    code = resize_say(rz);
-    if (!code && !rz->opts->dry_run)
-        code = write_all(rz);
-    if (!code && !rz->opts->dry_run)
-        code = check_result(rz);
-    emb_resize_free(&rz->plan);
-    return code;
+    return rz->is_model ? resize_check_model_opts(rz) : resize_check_table_opts(rz);
 }
 
 static int run_resize(struct run *run, void *opts)
 {
     struct resize rz = {.run = run, .opts = opts};
     int code = open_input(&rz);
-    if (rz.table && !code)
-        code = resize_table(&rz);
+    if (!code)
+        code = resize_args(&rz);
+    if (!code)
+        code = rz.is_model ? resize_model(&rz) : resize_table(&rz);
     resize_args_free(&rz);
     emb_table_close(rz.table);
+    free(rz.dir);
+    free(rz.file);
     return code;
 }
 
@@ -360,15 +156,20 @@ const struct cmd cmd_resize = {
     .group = "Change",
     .summary = "add, remove, reorder tokens",
     .usage = "TABLE --add-tokens A,B -o FILE\nTABLE --pad-to-multiple-of N --in-place\n"
-             "TABLE --keep-tokens FILE -o FILE [--row-map FILE]",
+             "TABLE --keep-tokens FILE -o FILE [--row-map FILE]\n"
+             "DIR --add-tokens A,B -o DIR\nDIR --rename-token OLD=NEW --role pad=T --in-place",
     .about =
         "Writes the table with other rows, in its own format. Rows that stay keep every bit, and "
         "other tensors of the file every byte. New tokens get the ids behind the largest in use; "
         "new rows are the mean of the rows that own a token, unless --init says otherwise. "
         "Nothing becomes smaller unless it is asked for. The plan is printed first.\n"
-        "The output appears whole or not at all; --in-place replaces the file of the table in one "
-        "step.",
+        "In a model directory all tables, output biases, config.json, the tokenizer's files and "
+        "the "
+        "index of shards change together, and every other byte stays.\n"
+        "The output appears whole or not at all; --in-place replaces the file or the directory in "
+        "one step.",
     .examples = "embtool resize words.bin --add-tokens foo,bar -o more.bin\n"
+                "embtool resize model/ --add-tokens '<|tool|>,<|end|>' --pad-to 64 -o bigger/\n"
                 "embtool resize model.safetensors --pad-to-multiple-of 64 --in-place\n"
                 "embtool resize words.txt --keep-tokens list.txt -o small.txt --row-map ids.tsv",
     .options = options,

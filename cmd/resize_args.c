@@ -217,7 +217,7 @@ int resize_args(struct resize *rz)
     rz->how.first = rz->reorder.v;
     rz->how.n_first = rz->reorder.n;
     rz->how.fill_table = rz->from;
-    return code;
+    return code ? code : resize_names(rz);
 }
 
 void resize_args_free(struct resize *rz)
@@ -231,4 +231,5 @@ void resize_args_free(struct resize *rz)
         token_list_free(&rz->files[i]);
     free(rz->files);
     emb_table_close(rz->from);
+    resize_names_free(rz);
 }

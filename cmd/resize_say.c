@@ -53,6 +53,8 @@ static void say_text(const struct resize *rz, struct out *out)
         out_token(out, t->token, '\t');
         out_byte(out, '\t');
         out_u64(out, t->row);
+        if (rz->model_plan && !t->present)
+            out_text(out, rz->model_plan->special[i] ? "\tspecial" : "\tplain");
         out_byte(out, '\n');
     }
     text_pair(out, "rows", plan->old_rows, plan->rows);
@@ -69,6 +71,8 @@ static void say_text(const struct resize *rz, struct out *out)
     }
     if (row_bytes(rz, &before, &after))
         text_pair(out, "bytes", before, after);
+    if (rz->model_plan)
+        resize_say_model_text(rz, out);
 }
 
 static void json_u64(struct out *out, const char *key, uint64_t x)
@@ -90,6 +94,8 @@ static void json_tokens(const struct resize *rz, struct out *out, const char *ke
         out_json_token(out, "token", t->token);
         out_text(out, "\"id\":");
         out_u64(out, t->row);
+        if (rz->model_plan && !present)
+            out_text(out, rz->model_plan->special[i] ? ",\"special\":true" : ",\"special\":false");
         out_byte(out, '}');
         any = true;
     }
@@ -127,6 +133,8 @@ static void say_json(const struct resize *rz, struct out *out)
         json_u64(out, "old_bytes", before);
         json_u64(out, "bytes", after);
     }
+    if (rz->model_plan)
+        resize_say_model_json(rz, out);
     json_text(out, "init", init_of(rz));
     out_byte(out, ',');
     json_text(out, "output", rz->target);
@@ -154,7 +162,8 @@ static void say_notes(const struct resize *rz)
 int resize_say(const struct resize *rz)
 {
     struct out out;
-    say_notes(rz);
+    if (!rz->model_plan) /* which has warnings of its own */
+        say_notes(rz);
     if (rz->to_stdout)
         return EXIT_DONE;
     int code = out_open(rz->run, NULL, &out);

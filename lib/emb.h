@@ -761,6 +761,8 @@ typedef struct emb_resize_opts {
     uint64_t rows;     /* final number of rows; 0: as many as there are then */
     uint64_t multiple; /* which is rounded up to a multiple of this; 0: it is not */
     bool shrink;       /* `rows` may cut rows off the end; without `rows`: spare rows go */
+    uint64_t next_id;  /* ids below it are in use even if no token here has them: new tokens get it
+                          and those after it */
     emb_fill fill;
     double scale; /* EMB_FILL_NORMAL: the deviation, 0: 1 / sqrt(d); _COVARIANCE: 0: 1e-9 */
     const uint64_t *fill_rows; /* EMB_FILL_ROWS [n_fill_rows] */
@@ -817,18 +819,38 @@ EMB_API emb_status emb_resize_write(emb_ctx *ctx, const emb_table *table, const 
  *
  * What is written is a new directory: shards without such tensors and all other files are taken
  * over (links into a cache are followed and never written through), shards with them are copied with
- * the tables replaced. It appears in one step, after it was opened again and looked at. Tokens can
- * be added and rows at the end; they cannot be removed or change places.
+ * the tables replaced, and what the small files say of tokens and sizes is changed in place: every
+ * file that lists added tokens gets the new ones; config.json and an index of shards get the new
+ * numbers, and not another byte. The directory appears in one step, after it was opened again and
+ * looked at. Tokens can be added and rows at the end; they cannot be removed or change places.
  */
 typedef struct emb_model_resize emb_model_resize;
 
+typedef struct emb_token_rename {
+    emb_str from, to;
+} emb_token_rename;
+
+typedef struct emb_token_role {
+    const char *role; /* "bos", "eos", "pad", "unk", "sep", "cls" or "mask" */
+    emb_str token;    /* may be a new one, or a new name */
+} emb_token_role;
+
 typedef struct emb_model_resize_opts {
     size_t size;
-    bool
-        in_place; /* the directory itself is replaced, by an exchange of names. Nobody else may work
-                      on it meanwhile: it is locked until emb_model_resize_close */
-    bool link;    /* files that stay become second names of the old ones, where the file system
-                      allows it: who writes into one then writes into both */
+    bool in_place;     /* the directory itself is replaced, by an exchange of names. Nobody else may
+                          work on it meanwhile: it is locked until emb_model_resize_close */
+    bool link;         /* files that stay become second names of the old ones, where the file system
+                          allows it: who writes into one then writes into both */
+    bool no_tokenizer; /* tables and sizes alone: the tokenizer's files stay, and say nothing of new
+                          tokens */
+    bool fill_gaps;    /* ids that loaders and files number differently are given to tokens, so that
+                          they agree; else they are refused */
+    int special;       /* new tokens are special: 1 all, -1 none, 0 those written <|...|> */
+    const emb_token_rename
+        *renames; /* [n_renames] a token keeps its id and its row under a new name */
+    size_t n_renames;
+    const emb_token_role *roles; /* [n_roles] a token becomes the pad, eos ... of the model */
+    size_t n_roles;
 } emb_model_resize_opts;
 
 /* A tensor that changes. */
@@ -850,6 +872,7 @@ typedef enum emb_file_fate {
 typedef struct emb_model_file {
     const char *name; /* inside the directory, with slashes */
     emb_file_fate fate;
+    bool is_new;    /* the old directory has none of this name */
     uint64_t bytes; /* of the new file; of rewritten weights without their header's growth */
 } emb_model_file;
 
@@ -857,6 +880,7 @@ typedef struct emb_model_file {
 typedef struct emb_model_plan {
     const char *dir;        /* the directory                                               */
     const emb_resize *rows; /* of the embedding                                            */
+    const bool *special;    /* [rows->n_added] a new one becomes special                   */
     bool changes;           /* false: the result is what is there                          */
     const emb_model_tensor *tensors; /* [n_tensors]; none where nothing changes            */
     size_t n_tensors;
@@ -871,7 +895,8 @@ typedef struct emb_model_plan {
  * a directory, and lives until the close, as does what opts points to. Reads the rows that new ones
  * are made of, and one pass over the table for rows that are nearly equal to them. EMB_UNSUPPORTED:
  * weights that are not safetensors, or both a single file and an index; tables of different length;
- * quantised tables; `remove`, `keep` or `first`. EMB_IO with err->sys EWOULDBLOCK: another run is at
+ * quantised tables; `remove`, `keep` or `first`; tokenizer files of a kind that tokens cannot be added
+ * to, or ids with a gap. EMB_BAD_DATA: two tokenizer files contradict each other. EMB_IO with err->sys EWOULDBLOCK: another run is at
  * work on the directory. Free with emb_model_resize_close. */
 EMB_API emb_status emb_model_resize_open(emb_ctx *ctx, const emb_table *table,
                                          const emb_resize_opts *opts,

@@ -154,6 +154,10 @@ static emb_status list_additions(struct embi_tokenizer_change *c, emb_err *err)
             status = name_filler(c, &c->add[c->n_add], err);
         c->n_add++;
     }
+    if (!status && n_fills)
+        embi_log(c->env, EMB_LOG_WARNING, c->dir,
+                 "%s: that is filled, and tokens may move for those who loaded them otherwise",
+                 s->gap);
     for (size_t i = 0; i < c->changes->n_add; i++) {
         const struct embi_new_token *token = &c->changes->add[i];
         c->add[c->n_add++] = (struct embi_token_fill){
@@ -173,9 +177,9 @@ static emb_status add_tokens(struct embi_tokenizer_change *c, const struct embi_
         return EMB_OK;
     emb_status status = check_kind(c, t, err);
     if (!status)
-        status = check_add(c, err);
-    if (!status)
         status = check_gap(c, err);
+    if (!status)
+        status = check_add(c, err);
     if (!status)
         status = list_additions(c, err);
     if (status || c->n_add == 0)
@@ -233,6 +237,23 @@ emb_status embi_tokenizer_edit(const struct embi_env *env, const char *dir,
     status = edit_all(&c, t, err);
     free(c.add);
     embi_buf_free(&c.names);
+    embi_token_sources_free(&c.sources);
+    return status;
+}
+
+emb_status embi_tokenizer_next_id(const struct embi_env *env, const char *dir,
+                                  const struct embi_tokenizer *t, bool fill_gaps, uint64_t *next_id,
+                                  emb_err *err)
+{
+    const struct embi_tokenizer_changes changes = {.fill_gaps = fill_gaps};
+    struct embi_tokenizer_change c = {.env = env, .dir = dir, .changes = &changes};
+    emb_status status = embi_token_sources_open(env, dir, t, &c.sources, err);
+    if (status)
+        return status;
+    *next_id = c.sources.next_id;
+    status = check_kind(&c, t, err);
+    if (!status)
+        status = check_gap(&c, err);
     embi_token_sources_free(&c.sources);
     return status;
 }

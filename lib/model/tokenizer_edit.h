@@ -49,4 +49,11 @@ emb_status embi_tokenizer_edit(const struct embi_env *env, const char *dir,
                                const struct embi_tokenizer_changes *changes,
                                struct embi_file_edits *edits, emb_err *err);
 
+/* The id of the next new token, 1 + the largest that any file has. Refuses what embi_tokenizer_edit
+ * would refuse of the files alone: contradictions, a kind that tokens cannot be added to, a gap that
+ * is not to be filled. */
+emb_status embi_tokenizer_next_id(const struct embi_env *env, const char *dir,
+                                  const struct embi_tokenizer *t, bool fill_gaps, uint64_t *next_id,
+                                  emb_err *err);
+
 #endif

@@ -167,6 +167,8 @@ static emb_status plan_rows(emb_model_resize *r, emb_err *err)
         return embi_fail(err, EMB_BAD_ARG, -1,
                          "no tokenizer was found in the directory, so no token can be added: add "
                          "rows (--rows N)");
+    if (!status)
+        status = embi_model_resize_next_id(r, err);
     return status ? status : emb_resize_plan(r->table, &r->o, &r->rows, err);
 }
 
@@ -188,6 +190,8 @@ static emb_status make(emb_model_resize *r, emb_err *err)
     if (!status)
         status = embi_tree_read(r->root, !r->mo.in_place, &r->tree, err);
     if (!status)
+        status = embi_model_resize_edit(r, err);
+    if (!status)
         status = embi_new_entries_begin(r, err);
     return status ? status : embi_model_resize_say(r, err);
 }
@@ -200,6 +204,8 @@ emb_status emb_model_resize_open(emb_ctx *ctx, const emb_table *table, const emb
     if (!r)
         return embi_fail_memory(err, sizeof *r, "a plan");
     r->ctx = ctx;
+    r->quiet = *ctx;
+    r->quiet.env.log = NULL;
     r->table = table;
     r->o = embi_resize_opts(opts);
     r->lock = EMBI_NO_LOCK;
@@ -211,15 +217,6 @@ emb_status emb_model_resize_open(emb_ctx *ctx, const emb_table *table, const emb
     else
         *resize = r;
     return status;
-}
-
-emb_status embi_model_resize_take_edits(emb_model_resize *r, struct embi_file_edits *edits,
-                                        emb_err *err)
-{
-    embi_file_edits_free(&r->edits);
-    r->edits = *edits;
-    *edits = (struct embi_file_edits){0};
-    return embi_model_resize_say(r, err);
 }
 
 const emb_model_plan *emb_model_resize_plan(const emb_model_resize *r)
@@ -239,6 +236,7 @@ void emb_model_resize_close(emb_model_resize *r)
         free((char *)r->tensors[i].name);
     free(r->tensors);
     free(r->files);
+    free(r->special);
     embi_file_edits_free(&r->edits);
     embi_tree_free(&r->tree);
     embi_vocab_tensors_free(&r->v);

@@ -1,6 +1,6 @@
-/* resize_model.h - the inside of emb_model_resize: resize_model.c plans, resize_model_say.c puts the
- * plan into the form of emb.h, resize_model_rows.c makes new entries, resize_model_write.c writes,
- * resize_model_check.c looks at the result.
+/* resize_model.h - the inside of emb_model_resize: resize_model.c plans, resize_model_text.c edits the
+ * small files, resize_model_say.c puts the plan into the form of emb.h, resize_model_rows.c makes new
+ * entries, resize_model_write.c writes, resize_model_check.c looks at the result.
  */
 #ifndef EMBI_OPS_RESIZE_MODEL_H
 #define EMBI_OPS_RESIZE_MODEL_H
@@ -38,15 +38,18 @@ struct emb_model_resize {
     emb_model_plan plan;
     emb_model_tensor *tensors;
     emb_model_file *files;
+    bool *special; /* [rows.n_added] */
     char **warnings;
 };
 
-/* Takes over the contents that edited files are to have, which become part of the plan; *edits is
- * empty then. */
-emb_status embi_model_resize_take_edits(emb_model_resize *r, struct embi_file_edits *edits,
-                                        emb_err *err);
+/* r->o.next_id = the id of the first new token by the tokenizer's files, where any come. Refuses what
+ * those files do not allow. */
+emb_status embi_model_resize_next_id(emb_model_resize *r, emb_err *err);
 
-/* Makes r->plan of what is known; again after edits came. */
+/* r->edits = the small files that change; r->special. */
+emb_status embi_model_resize_edit(emb_model_resize *r, emb_err *err);
+
+/* Makes r->plan of what is known. */
 emb_status embi_model_resize_say(emb_model_resize *r, emb_err *err);
 
 /* Adds a warning to the plan. */

@@ -195,8 +195,6 @@ emb_status embi_new_entries_begin(emb_model_resize *r, emb_err *err)
 {
     emb_status status = EMB_OK;
     char shown[EMBI_SHOW_MAX];
-    r->quiet = *r->ctx;
-    r->quiet.env.log = NULL;
     for (size_t i = 0; !status && i < r->v.n; i++) {
         if (!r->entries[i].changes || r->v.list[i].leader != i)
             continue;

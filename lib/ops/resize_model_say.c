@@ -90,7 +90,7 @@ static void say_file(emb_model_resize *r, const struct embi_tree_entry *e)
     const char *inside = embi_model_resize_inside(r, e->name);
     const struct embi_file_edit *edit = inside ? embi_file_edits_find(&r->edits, inside) : NULL;
     size_t shard = embi_model_resize_shard(r, e->name);
-    *said = (emb_model_file){e->name, EMB_FILE_KEPT, e->bytes};
+    *said = (emb_model_file){e->name, EMB_FILE_KEPT, false, e->bytes};
     if (e->kind == EMBI_TREE_OTHER && !r->mo.in_place) {
         said->fate = EMB_FILE_LEFT_OUT;
     } else if (edit) {
@@ -126,7 +126,7 @@ static emb_status say_files(emb_model_resize *r, emb_err *err)
     for (size_t i = 0; i < r->edits.n; i++) {
         const struct embi_file_edit *e = &r->edits.list[i];
         if (!in_tree(r, e->name))
-            files[r->plan.n_files++] = (emb_model_file){e->name, EMB_FILE_EDITED, e->bytes.n};
+            files[r->plan.n_files++] = (emb_model_file){e->name, EMB_FILE_EDITED, true, e->bytes.n};
     }
     return EMB_OK;
 }
@@ -181,13 +181,13 @@ static emb_status warn_of_files(emb_model_resize *r, emb_err *err)
 
 emb_status embi_model_resize_say(emb_model_resize *r, emb_err *err)
 {
-    bool again = r->tensors != NULL;
     r->plan.dir = r->root;
     r->plan.rows = &r->rows;
+    r->plan.special = r->special;
     emb_status status = say_tensors(r, err);
     if (!status)
         status = say_files(r, err);
-    if (!status && !again)
+    if (!status)
         status = warn_of_files(r, err);
     r->plan.changes = r->plan.n_tensors || r->edits.n;
     return status;

@@ -16,7 +16,7 @@ struct draft {
     const emb_resize_opts *o;
     const struct embi_vocab *vocab;
     uint64_t v;      /* V of the table */
-    uint64_t ids;    /* V, or more: tokens past the end of the table get rows, from V on */
+    uint64_t ids;    /* V, or more: ids past the end of the table get rows, from V on */
     uint8_t *kept;   /* [ids] */
     uint64_t *order; /* [ids], n_order in use: the rows that stay, in their new order */
     uint64_t n_order;
@@ -180,6 +180,7 @@ static emb_status order_rows(struct draft *d, emb_err *err)
     d->used = d->n_order;
     while (has_tokens(d) && d->used && !token_of(d, d->order[d->used - 1]).s)
         d->used--;
+    d->used = embi_max(d->used, embi_min(d->o->next_id, d->n_order));
     free(placed);
     return status;
 }
@@ -357,7 +358,7 @@ emb_status emb_resize_plan(const emb_table *table, const emb_resize_opts *opts, 
     if (status)
         return status;
     d.v = table->layout.rows;
-    d.ids = table->limit_rows ? d.v : embi_max(d.v, d.vocab->total);
+    d.ids = table->limit_rows ? d.v : embi_max(d.v, embi_max(d.vocab->total, o.next_id));
     status = make(&d, plan, err);
     if (!status)
         status = embi_fill_check(table, plan, &o, err);

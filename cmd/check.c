@@ -1,0 +1,135 @@
+/* check.c - `embtool check`: do the parts of a model directory agree?
+ *
+ * What is compared is the library's to say (emb_check_model); here it is printed, with the command
+ * that mends it where one does.
+ */
+#include "out.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct check_opts {
+    struct common common;
+};
+
+static const struct opt options[] = {
+    OPT_HEADING("Output"),
+    COMMON_JSON,
+    COMMON_OUTPUT,
+    COMMON_WRITE,
+    OPT_HEADING("Model"),
+    OPT("table", 't', OPT_TEXT, COMMON_AT(table), "DIR", "the model directory",
+        .aliases = " model dir "),
+    COMMON_GENERAL,
+    {0},
+};
+
+/* A word of a command line, in quotes where the shell would see more in it than letters. */
+static void put_word(struct embi_buf *out, const char *word)
+{
+    if (word[0] && word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                     "0123456789._/-+,:@%=")] == 0) {
+        embi_buf_text(out, word);
+        return;
+    }
+    embi_buf_byte(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            embi_buf_text(out, "'\\'");
+        embi_buf_byte(out, *word);
+    }
+    embi_buf_byte(out, '\'');
+}
+
+/* embtool resize DIR OPTIONS */
+static emb_str mending(struct embi_buf *buf, const char *dir, const char *mend)
+{
+    buf->n = 0;
+    embi_buf_text(buf, "embtool resize ");
+    put_word(buf, dir);
+    embi_buf_byte(buf, ' ');
+    embi_buf_text(buf, mend);
+    return (emb_str){buf->s, buf->n};
+}
+
+static void say_fault(struct out *out, const char *dir, const emb_fault *fault,
+                      struct embi_buf *buf)
+{
+    out_print(out, "%s\t", fault->what);
+    out_token(out, (emb_str){fault->message, strlen(fault->message)}, '\t');
+    if (fault->mend) {
+        emb_str mend = mending(buf, dir, fault->mend);
+        out_byte(out, '\t');
+        out_token(out, mend, '\t');
+    }
+    out_byte(out, '\n');
+}
+
+static void json_fault(struct out *out, const char *dir, const emb_fault *fault,
+                       struct embi_buf *buf)
+{
+    out_print(out, "{\"what\":\"%s\",\"message\":", fault->what);
+    out_json_string(out, (emb_str){fault->message, strlen(fault->message)});
+    out_text(out, ",\"mend\":");
+    if (fault->mend)
+        out_json_string(out, mending(buf, dir, fault->mend));
+    else
+        out_text(out, "null");
+    out_text(out, "}\n");
+}
+
+static int say(struct run *run, const char *dir, const emb_check *check)
+{
+    struct out out;
+    struct embi_buf buf = {0};
+    int code = out_open(run, run->common->output, &out);
+    for (size_t i = 0; !code && i < check->n_faults; i++) {
+        if (run->common->json)
+            json_fault(&out, dir, &check->faults[i], &buf);
+        else
+            say_fault(&out, dir, &check->faults[i], &buf);
+    }
+    if (buf.failed && !code)
+        code = fail_with(run, EXIT_MEMORY, NULL, "out of memory");
+    embi_buf_free(&buf);
+    return out_close(&out, code ? code : check->n_faults ? EXIT_NO : EXIT_DONE);
+}
+
+static int run_check(struct run *run, void *opts)
+{
+    const struct common *c = &((struct check_opts *)opts)->common;
+    emb_check check;
+    emb_err err;
+    take_table_argument(run);
+    if (!c->table)
+        return usage_error(run, "no model: say which directory to check");
+    if (run->items.n)
+        return usage_error(run, "one model at a time: what is '%s'?", run->items.v[0].s);
+    watch_file(run, c->table);
+    if (emb_check_model(run->ctx, c->table, &check, &err) != EMB_OK)
+        return fail(run, c->table, &err);
+    if (check.n_faults == 0)
+        note(run, c->table, "%" PRIu64 " rows, %" PRIu64 " ids of tokens: all parts agree",
+             check.rows, check.tokens);
+    int code = say(run, c->table, &check);
+    emb_check_free(&check);
+    return code;
+}
+
+const struct cmd cmd_check = {
+    .name = "check",
+    .group = "Look",
+    .summary = "do the parts of a model agree?",
+    .usage = "DIR",
+    .about =
+        "Compares what loaders of a model directory compare, or should: the tokenizer's ids with "
+        "the rows of the embedding, tokenizer files with each other, sizes in config.json, an "
+        "output table, copies and output biases, ids of special tokens, the index of shards. Each "
+        "disagreement is a line: what, which parts with both numbers, and the command that mends "
+        "it, parted by tabs. Exit 1 if there is one.",
+    .examples = "embtool check model/\nembtool check model/ --json",
+    .options = options,
+    .defaults = NULL,
+    .opts_bytes = sizeof(struct check_opts),
+    .run = run_check,
+};
