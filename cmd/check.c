@@ -15,8 +15,6 @@ struct check_opts {
 static const struct opt options[] = {
     OPT_HEADING("Output"),
     COMMON_JSON,
-    COMMON_OUTPUT,
-    COMMON_WRITE,
     OPT_HEADING("Model"),
     OPT("table", 't', OPT_TEXT, COMMON_AT(table), "DIR", "the model directory",
         .aliases = " model dir "),
@@ -33,11 +31,11 @@ static void put_word(struct embi_buf *out, const char *word)
         return;
     }
     embi_buf_byte(out, '\'');
-    for (; *word; word++) {
+    for (; *word; word++)
         if (*word == '\'')
-            embi_buf_text(out, "'\\'");
-        embi_buf_byte(out, *word);
-    }
+            embi_buf_text(out, "'\"'\"'"); /* without a backslash, which a field would double */
+        else
+            embi_buf_byte(out, *word);
     embi_buf_byte(out, '\'');
 }
 
@@ -82,7 +80,7 @@ static int say(struct run *run, const char *dir, const emb_check *check)
 {
     struct out out;
     struct embi_buf buf = {0};
-    int code = out_open(run, run->common->output, &out);
+    int code = out_open(run, NULL, &out);
     for (size_t i = 0; !code && i < check->n_faults; i++) {
         if (run->common->json)
             json_fault(&out, dir, &check->faults[i], &buf);

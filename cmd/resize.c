@@ -100,22 +100,26 @@ static int check_output(struct run *run, const struct resize_opts *o)
     return EXIT_DONE;
 }
 
+/* hf://ORG/MODEL, without a file. */
+static bool is_hub_model(const char *table)
+{
+    const char *slash = strncmp(table, "hf://", 5) == 0 ? strchr(table + 5, '/') : NULL;
+    return slash && !strpbrk(slash + 1, "/#");
+}
+
 /* One table of a model cannot change its rows without the rest: a file that lies beside its
  * config.json stands for the directory. */
-static int find_model(struct resize *rz)
+static int find_model_of(struct resize *rz)
 {
     emb_model_info model;
     emb_err err;
-    if (is_directory(rz->info.path)) {
-        rz->is_model = true;
-        return EXIT_DONE;
-    }
     if (emb_table_model(rz->table, &model, &err) != EMB_OK)
         return fail(rz->run, rz->run->table_name, &err);
     if (model.table_params == 0)
         return EXIT_DONE;
     rz->is_model = true;
-    return resize_open_model_of(rz);
+    int code = resize_check_model_opts(rz);
+    return code ? code : resize_open_model_of(rz);
 }
 
 /* The table, and what is asked of it at all. */
@@ -125,15 +129,18 @@ static int open_input(struct resize *rz)
     const struct resize_opts *o = rz->opts;
     take_table_argument(run);
     int code = check_output(run, o);
+    rz->is_model = !code && (is_directory(o->common.table) || is_hub_model(o->common.table));
+    if (!code && rz->is_model)
+        code = resize_check_model_opts(rz);
     if (!code)
         code = open_table(run, &rz->table, &rz->info);
-    if (!code)
-        code = find_model(rz);
-    if (code)
+    if (!code && !rz->is_model)
+        code = find_model_of(rz);
+    if (code || rz->is_model)
         return code;
     if (o->in_place && is_stream(rz->info.path))
         return usage_error(run, "--in-place: standard input cannot be replaced");
-    return rz->is_model ? resize_check_model_opts(rz) : resize_check_table_opts(rz);
+    return resize_check_table_opts(rz);
 }
 
 static int run_resize(struct run *run, void *opts)

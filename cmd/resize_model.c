@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ------------------------------------------------------------------------------------------------
  * What is asked
@@ -43,7 +44,7 @@ static int check_target(struct resize *rz)
     struct run *run = rz->run;
     if (o->in_place && o->common.report)
         return usage_error(run, "--report tells the hash of the input, which --in-place replaces");
-    if (o->in_place && strncmp(run->table_name, "hf://", 5) == 0)
+    if (o->in_place && strncmp(o->common.table, "hf://", 5) == 0)
         return usage_error(run,
                            "--in-place: models in the hub's cache are not replaced: say -o DIR");
     if (o->common.output && is_stream(o->common.output))
@@ -54,19 +55,19 @@ static int check_target(struct resize *rz)
 
 int resize_check_model_opts(struct resize *rz)
 {
-    const char *option = option_of_tables(rz->opts), *order = option_of_order(rz->opts);
+    const struct resize_opts *o = rz->opts;
+    const char *option = option_of_tables(o), *order = option_of_order(o);
     if (option)
         return usage_error(rz->run, "%s is for single table files: %s is a model", option,
-                           rz->run->table_name);
-    if (strchr(rz->run->table_name, '#'))
-        return usage_error(rz->run, "%s: all tables of a model change together: leave out #NAME",
-                           rz->run->table_name);
+                           o->common.table);
     if (order)
-        return fail_with(rz->run, EXIT_DATA, rz->run->table_name,
+        return fail_with(rz->run, EXIT_DATA, o->common.table,
                          "%s: tokens of a model cannot be removed or change places, as its "
                          "tokenizer would have to follow: this version does that to single table "
                          "files",
                          order);
+    if (o->no_tokenizer && (o->renames.n || o->roles.n))
+        return usage_error(rz->run, "--no-tokenizer, and a name or a role: which one?");
     return check_target(rz);
 }
 
@@ -74,9 +75,8 @@ int resize_open_model_of(struct resize *rz)
 {
     struct run *run = rz->run;
     const char *path = rz->info.path, *slash = strrchr(path, '/');
-    const struct resize_opts *o = rz->opts;
-    if (strchr(run->table_name, '#') || o->common.tensor)
-        return usage_error(run, "%s: all tables of a model change together: leave out the tensor",
+    if (strchr(run->table_name, '#'))
+        return usage_error(run, "%s: all tables of a model change together: leave out #NAME",
                            run->table_name);
     rz->dir = slash ? strndup(path, (size_t)(slash - path) + (slash == path)) : strdup(".");
     rz->file = strdup(slash ? slash + 1 : path);
@@ -142,7 +142,7 @@ static int report_files(struct resize *rz)
         if (f->fate != EMB_FILE_EDITED && f->fate != EMB_FILE_REWRITTEN)
             continue;
         if (!f->is_new)
-            code = report_file(rz, plan->dir, f->name, false);
+            code = report_file(rz, rz->run->common->table, f->name, false);
         if (!code)
             code = report_file(rz, rz->target, f->name, true);
     }
@@ -157,24 +157,35 @@ static int check_result(struct resize *rz)
     emb_check check;
     emb_err err;
     if (emb_check_model(rz->run->ctx, dir, &check, &err) != EMB_OK)
-        return fail(rz->run, dir, &err);
+        return fail_with(rz->run, exit_code(err.status), dir,
+                         "is written, but cannot be read back: %s", err.msg);
     for (size_t i = 0; i < check.n_faults; i++)
         warn(rz->run, dir, "%s", check.faults[i].message);
     emb_check_free(&check);
     return EXIT_DONE;
 }
 
+/* After an exchange of names a shell that stood in the directory stands in the old one, which is
+ * gone. */
+static void say_moved(struct resize *rz)
+{
+    struct stat st;
+    if (rz->opts->in_place && stat(".", &st) == 0 && st.st_nlink == 0)
+        note(rz->run, NULL, "the current directory was replaced: cd \"$PWD\" leads to the new one");
+}
+
 static int write_model(struct resize *rz, emb_model_resize *resize)
 {
     emb_write_opts opts;
     emb_err err;
+    write_opts(rz->run, NULL, &opts);
+    if (emb_model_resize_write(resize, rz->target, &opts, &err) != EMB_OK)
+        return fail(rz->run, rz->target ? rz->target : rz->run->table_name, &err);
     if (rz->opts->in_place && !rz->model_plan->changes) {
         note(rz->run, rz->run->table_name, "nothing changes, so nothing is written");
         return EXIT_DONE;
     }
-    write_opts(rz->run, NULL, &opts);
-    if (emb_model_resize_write(resize, rz->target, &opts, &err) != EMB_OK)
-        return fail(rz->run, rz->target ? rz->target : rz->run->table_name, &err);
+    say_moved(rz);
     int code = report_files(rz);
     return code ? code : check_result(rz);
 }
@@ -194,8 +205,6 @@ int resize_model(struct resize *rz)
                                             .n_renames = o->renames.n,
                                             .roles = rz->roles,
                                             .n_roles = o->roles.n};
-    if (o->no_tokenizer && (o->renames.n || o->roles.n))
-        return usage_error(rz->run, "--no-tokenizer, and a name or a role: which one?");
     if (emb_model_resize_open(rz->run->ctx, rz->table, &rz->how, &rz->model_how, &resize, &err))
         return fail(rz->run, rz->run->table_name, &err);
     rz->model_plan = emb_model_resize_plan(resize);

@@ -29,14 +29,15 @@ def programs(suite, build, sanitizer):
     if suite in ("unit", "kern"):
         found = sorted(p for p in (build / "tests" / suite).glob("*") if p.is_file() and not p.suffix)
         return [[str(p)] + (["--ascii"] if suite == "unit" else []) for p in found]
-    have = "lookup,similar,stats,init,resize"
+    have = "lookup,similar,stats,init,resize,check"
     if suite == "faults":
         return [[str(x) for x in command] for command in (
             [build / "tests/faults/alloc_main", tests / "data"],
             [py, tests / "faults/run.py", build, *(["--few"] if sanitizer else [])])]
     one = {
         "cli": [py, tests / "cli/run.py", tool, *jobs, *slow],
-        "cases": [py, tests / "cases/run.py", tool, "--capability", "main", "--have", have,
+        "cases": [py, tests / "cases/run.py", tool, "--capability", "main",
+                  "--capability", "resize", "--have", have,
                   *jobs, *slow],
         "golden": [py, tests / "data/check_golden.py", tool, "--kinds",
                    "npy,npy ids,safetensors,word2vec binary,word2vec text,glove text,model directory,"

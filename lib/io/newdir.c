@@ -158,8 +158,7 @@ static void remove_leftovers(const struct embi_newdir *d)
     for (const char *name; (name = embi_dir_next(&dir)) != NULL;) {
         int lock;
         emb_err err;
-        if (!is_temp_name(d, name) ||
-            embi_lock_dir(d->parent, name, true, &lock, &err) != EMB_OK)
+        if (!is_temp_name(d, name) || embi_lock_dir(d->parent, name, true, &lock, &err) != EMB_OK)
             continue;
         if (lock != EMBI_NO_LOCK && embi_dir_remove(d->parent, name) == 0)
             embi_log(d->env, EMB_LOG_NOTE, d->target,
@@ -215,6 +214,18 @@ emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsign
     else
         *dir = d;
     return status;
+}
+
+void embi_newdir_clear(const struct embi_env *env, const char *path)
+{
+    struct embi_newdir d = {.env = env, .parent = -1};
+    emb_err err;
+    if (settle_target(&d, path, &err) == EMB_OK && open_parent(&d, &err) == EMB_OK)
+        remove_leftovers(&d);
+    if (d.parent >= 0)
+        close(d.parent);
+    free(d.path);
+    free(d.target);
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -45,6 +45,10 @@ emb_status embi_newdir_take(struct embi_newdir *dir, const char *from,
  * appeared meanwhile. */
 emb_status embi_newdir_commit(struct embi_newdir *dir, emb_err *err);
 
+/* Removes what runs that were killed have left beside the directory `path`, as the next one that
+ * builds it would. */
+void embi_newdir_clear(const struct embi_env *env, const char *path);
+
 /* Without a commit before it, nothing of the directory is left. NULL is allowed. */
 void embi_newdir_close(struct embi_newdir *dir);
 

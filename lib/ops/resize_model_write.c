@@ -273,6 +273,8 @@ emb_status emb_model_resize_write(emb_model_resize *r, const char *path,
     struct embi_newdir *dir;
     unsigned mode = embi_write_mode(wopts);
     emb_status status = check_target(r, path, mode, err);
+    if (!status && r->mo.in_place && !r->plan.changes)
+        embi_newdir_clear(&r->ctx->env, r->root);
     if (status || (r->mo.in_place && !r->plan.changes))
         return status;
     if (r->mo.in_place) {

@@ -1,0 +1,52 @@
+# What is refused for a model directory; nothing is left and the model stays as it is.
+try() { echo "--- $*"; embtool resize "$@" 2>&1 > /dev/null || echo "exit $?"; }
+embtool init 3 2 --arch llama --dist constant:1 -o m/ > /dev/null
+cat > m/tokenizer.json <<'J'
+{"added_tokens": [], "model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1, "c": 2}}}
+J
+cp -r m before
+try m --add-tokens x
+try m --add-tokens x -o m
+try m --add-tokens x -o m/in
+try m --add-tokens x -o before
+try m --add-tokens x -o out --in-place
+try m --add-tokens x -o -
+try m --add-token '' -o out
+try m --add-token "$(printf 'x\377')" -o out
+try m --add-tokens x --init copy:zz -o out
+try m --rows 2 -o out
+try m --row-map f --add-tokens x -o out
+try m --vocab f --add-tokens x -o out
+try m --remove-tokens a -o out
+try 'm#model.embed_tokens.weight' --add-tokens x -o out
+try m --rename-token a -o out
+try m --rename-token a=b -o out
+try m --rename-token zz=x -o out
+try m --role pad -o out
+try m --role pad=a --role pad=b -o out
+try m --role nope=a -o out
+try m --role pad=zz -o out
+try m --no-tokenizer --role pad=a -o out
+try m --in-place --report r --add-tokens x
+embtool init 3 2 -o t.npy > /dev/null
+try t.npy --rows 4 --link -o out.npy
+try t.npy --rows 4 --role pad=a -o out.npy
+# ids with a gap, and what --force makes of it
+cat > m/tokenizer.json <<'J'
+{"added_tokens": [{"id": 4, "content": "<g>", "special": true}], "model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1, "c": 2}}}
+J
+try m --add-tokens x -o out
+embtool resize m --add-tokens x -o filled --force
+cat filled/tokenizer.json
+embtool check filled
+rm -r filled
+# two files that contradict each other
+echo '{"<g>": 5}' > m/added_tokens.json
+try m --add-tokens x -o out
+rm m/added_tokens.json
+# a single file beside an index; no tokenizer; PyTorch weights
+rm m/tokenizer.json
+try m --add-tokens x -o out
+echo '{"metadata": {}, "weight_map": {}}' > m/model.safetensors.index.json
+try m --rows 4 -o out
+ls
