@@ -2,6 +2,8 @@
  */
 #include "io/folders.h"
 
+#include "io/dir.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,15 +14,6 @@ enum { DEPTH_MAX = 64 };
 bool embi_is_dots(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-DIR *embi_open_dir_at(int parent, const char *name)
-{
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (fd >= 0 && !dir)
-        close(fd);
-    return dir;
 }
 
 /* A directory that may be written but not read cannot be opened for fsync. */
@@ -37,14 +30,14 @@ int embi_sync_dir(int parent, const char *name)
 /* Those inside first. */
 static int sync_folders(int parent, const char *name, int depth)
 {
+    struct embi_dir dir;
     int sys = 0;
-    DIR *dir = depth < DEPTH_MAX ? embi_open_dir_at(parent, name) : NULL;
-    for (struct dirent *e; dir && !sys && (e = readdir(dir)) != NULL;)
-        if (e->d_type != DT_REG && e->d_type != DT_LNK && !embi_is_dots(e->d_name))
-            sys = sync_folders(dirfd(dir), e->d_name, depth + 1);
-    if (dir)
-        closedir(dir);
-    return dir && !sys ? embi_sync_dir(parent, name) : sys;
+    embi_dir_open(&dir, parent, name, false);
+    for (const char *e; !sys && depth < DEPTH_MAX && (e = embi_dir_next(&dir)) != NULL;)
+        sys = sync_folders(dir.fd, e, depth + 1);
+    bool folder = dir.fd >= 0;
+    embi_dir_close(&dir);
+    return folder && !sys ? embi_sync_dir(parent, name) : sys;
 }
 
 int embi_sync_tree(int parent, const char *name)

@@ -4,11 +4,9 @@
 #ifndef EMBI_IO_FOLDERS_H
 #define EMBI_IO_FOLDERS_H
 
-#include <dirent.h>
 #include <stdbool.h>
 
 bool embi_is_dots(const char *name); /* "." or ".." */
-DIR *embi_open_dir_at(int parent, const char *name);
 
 /* fsync of one folder; of it and all folders in it. 0 or errno. */
 int embi_sync_dir(int parent, const char *name);

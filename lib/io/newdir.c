@@ -135,7 +135,10 @@ static int make_dir(struct embi_newdir *d, const char *name)
     emb_err err;
     if (mkdirat(d->parent, name, 0777) != 0)
         return errno;
-    return embi_lock_dir(d->parent, name, true, &d->lock, &err) == EMB_OK ? 0 : EEXIST;
+    if (embi_lock_dir(d->parent, name, true, &d->lock, &err) == EMB_OK)
+        return 0;
+    unlinkat(d->parent, name, AT_REMOVEDIR);
+    return err.sys == EWOULDBLOCK ? EEXIST : err.sys;
 }
 
 /* ".NAME.tmp.PID.N" */
@@ -371,6 +374,10 @@ emb_status embi_newdir_commit(struct embi_newdir *d, emb_err *err)
         sys = take_name(d);
     if (sys == EEXIST || sys == ENOTEMPTY || sys == ENOTDIR)
         return fail_exists(err);
+    if (d->exchange && (sys == EINVAL || sys == ENOSYS))
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "the file system cannot exchange two names, so nothing is replaced in "
+                         "place: write to another directory (-o)");
     if (sys)
         return embi_fail_errno(err, sys, NULL);
     if (d->sync && (sys = embi_sync_dir(d->parent, ".")) != 0)

@@ -93,10 +93,11 @@ emb_status embi_newdir_take(struct embi_newdir *d, const char *from,
     emb_status status;
     embi_buf_print(&source, "%s/%s", from, e->name);
     embi_buf_print(&target, "%s/%s", embi_newdir_path(d), e->name);
+    const char *whole = embi_buf_cstr(&source), *to = embi_buf_cstr(&target);
     if (source.failed || target.failed)
         status = embi_fail_memory(err, strlen(from) + strlen(e->name), "a path");
     else
-        status = take(d, embi_buf_cstr(&source), embi_buf_cstr(&target), e, link, err);
+        status = take(d, whole, to, e, link, err);
     embi_buf_free(&source);
     embi_buf_free(&target);
     return status ? embi_fail_in(err, "%s", e->name) : EMB_OK;

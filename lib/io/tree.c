@@ -3,10 +3,10 @@
  */
 #include "io/tree.h"
 
+#include "io/dir.h"
 #include "util/buf.h"
 #include "util/err.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -70,39 +70,38 @@ static emb_status read_entry(const struct reading *r, int folder, const char *la
     return status || !S_ISDIR(st.st_mode) ? status : read_folder(r, name, depth + 1, err);
 }
 
-static emb_status read_open_folder(const struct reading *r, DIR *dir, const char *name, int depth,
-                                   emb_err *err)
+static emb_status read_names(const struct reading *r, struct embi_dir *dir, const char *name,
+                             int depth, emb_err *err)
 {
     emb_status status = EMB_OK;
     struct embi_buf path = {0};
-    for (struct dirent *e; !status && (e = readdir(dir)) != NULL;) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
+    for (const char *e; !status && (e = embi_dir_next(dir)) != NULL;) {
         path.n = 0;
-        embi_buf_print(&path, "%s%s%s", name, *name ? "/" : "", e->d_name);
+        embi_buf_print(&path, "%s%s%s", name, *name ? "/" : "", e);
         const char *inside = embi_buf_cstr(&path);
         status = path.failed ? embi_fail_memory(err, path.n, "a path")
-                             : read_entry(r, dirfd(dir), e->d_name, inside, depth, err);
+                             : read_entry(r, dir->fd, e, inside, depth, err);
     }
     embi_buf_free(&path);
     return status;
 }
 
-/* name "": the directory itself. */
+/* name "": the directory itself. What cannot be read to its end would be lost in silence. */
 static emb_status read_folder(const struct reading *r, const char *name, int depth, emb_err *err)
 {
+    struct embi_dir dir;
     struct embi_buf path = {0};
     if (depth > DEPTH_MAX)
         return embi_fail_errno(err, ELOOP, name);
     embi_buf_print(&path, "%s/%s", r->dir, name);
-    DIR *dir = opendir(embi_buf_cstr(&path));
-    int sys = errno;
+    const char *whole = embi_buf_cstr(&path);
+    if (path.failed)
+        return embi_fail_memory(err, path.n, "a path");
+    embi_dir_open(&dir, AT_FDCWD, whole, true);
     embi_buf_free(&path);
-    if (!dir)
-        return embi_fail_errno(err, sys, *name ? name : NULL);
-    emb_status status = read_open_folder(r, dir, name, depth, err);
-    closedir(dir);
-    return status;
+    emb_status status = read_names(r, &dir, name, depth, err);
+    int sys = embi_dir_close(&dir);
+    return status || !sys ? status : embi_fail_errno(err, sys, *name ? name : NULL);
 }
 
 static int by_name(const void *a, const void *b)

@@ -12,6 +12,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Into a block of ours; a realpath that lacks memory all the same may not say so. */
+emb_status embi_path_real(const char *path, char **real, emb_err *err)
+{
+    char block[PATH_MAX];
+    *real = NULL;
+    errno = 0;
+    if (!realpath(path, block))
+        return errno ? embi_fail_errno(err, errno, NULL)
+                     : embi_fail_memory(err, sizeof block, "a path");
+    *real = strdup(block);
+    return *real ? EMB_OK : embi_fail_memory(err, strlen(block), "a path");
+}
+
 emb_status embi_path_join(const char *dir, const char *name, char **path, emb_err *err)
 {
     size_t n = strlen(dir), m = strlen(name);

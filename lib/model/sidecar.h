@@ -23,6 +23,9 @@ emb_status embi_refuse_fifo(const char *path, emb_err *err);
 /* Is there something called dir/name? */
 bool embi_sidecar_exists(const char *dir, const char *name);
 
+/* The path of something that is there, without links in it, malloc'd. */
+emb_status embi_path_real(const char *path, char **real, emb_err *err);
+
 /* "dir/name", malloc'd. */
 emb_status embi_path_join(const char *dir, const char *name, char **path, emb_err *err);
 

@@ -70,11 +70,10 @@ static emb_status find_root(emb_model_resize *r, emb_err *err)
     if (!root)
         return embi_fail_memory(err, m->root_bytes, "a path");
     r->m = m;
-    r->root = realpath(root, NULL);
-    int sys = errno;
+    emb_status status = embi_path_real(root, &r->root, err);
     free(root);
-    if (!r->root)
-        return embi_fail_errno(err, sys, NULL);
+    if (status)
+        return status;
     r->inside = m->dir + m->root_bytes;
     r->inside += *r->inside == '/';
     return lock_root(r, err);

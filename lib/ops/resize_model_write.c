@@ -7,6 +7,7 @@
 #include "fmt/rewrite.h"
 #include "io/newdir.h"
 #include "model/new_model.h"
+#include "model/sidecar.h"
 #include "ops/resize_model.h"
 #include "table/writer.h"
 #include "util/err.h"
@@ -162,15 +163,16 @@ static emb_status write_file(emb_model_resize *r, struct embi_newdir *dir,
     struct embi_buf from = {0}, to = {0};
     embi_buf_print(&from, "%s/%s", r->root, e->name);
     embi_buf_print(&to, "%s/%s", embi_newdir_path(dir), e->name);
+    const char *old = embi_buf_cstr(&from), *path = embi_buf_cstr(&to);
     emb_status status = EMB_OK;
     if (from.failed || to.failed)
         status = embi_fail_memory(err, from.n + to.n, "a path");
     else if (edit)
         status = embi_newdir_add(dir, e->name, edit->bytes.s, edit->bytes.n, err);
-    else if ((status = write_shard(r, dir, shard, embi_buf_cstr(&to), err)) != EMB_OK)
+    else if ((status = write_shard(r, dir, shard, path, err)) != EMB_OK)
         embi_fail_in(err, "%s", e->name);
     if (!status)
-        status = keep_mode(embi_buf_cstr(&from), embi_buf_cstr(&to), err);
+        status = keep_mode(old, path, err);
     embi_buf_free(&from);
     embi_buf_free(&to);
     return status;
@@ -189,7 +191,9 @@ static emb_status write_new_files(emb_model_resize *r, struct embi_newdir *dir, 
         const char *path = embi_buf_cstr(&name);
         for (size_t k = 0; !there && k < r->tree.n; k++)
             there = strcmp(r->tree.list[k].name, path) == 0;
-        if (!there)
+        if (name.failed)
+            status = embi_fail_memory(err, name.n, "a path");
+        else if (!there)
             status = embi_newdir_add(dir, path, e->bytes.s, e->bytes.n, err);
     }
     embi_buf_free(&name);
@@ -212,8 +216,8 @@ static emb_status fill(emb_model_resize *r, struct embi_newdir *dir, emb_err *er
  * The target
  */
 
-/* The directory that holds `path`, without links; malloc'd, NULL where there is none. */
-static char *parent_of(const char *path)
+/* The directory that holds `path`, without links. */
+static emb_status parent_of(const char *path, char **real, emb_err *err)
 {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/')
@@ -221,31 +225,39 @@ static char *parent_of(const char *path)
     while (n > 0 && path[n - 1] != '/')
         n--;
     char *parent = n ? strndup(path, n) : strdup(".");
-    char *real = parent ? realpath(parent, NULL) : NULL;
+    if (!parent)
+        return embi_fail_memory(err, n, "a path");
+    emb_status status = embi_path_real(parent, real, err);
     free(parent);
-    return real;
+    return status;
 }
 
-/* Neither the directory itself nor anything in it. */
+/* Neither the directory itself nor anything in it. What is not there is in nothing. */
 static emb_status check_outside(const emb_model_resize *r, const char *path, emb_err *err)
 {
     size_t n = strlen(r->root);
-    char *real = realpath(path, NULL), *parent = parent_of(path);
-    bool same = real && strcmp(real, r->root) == 0;
-    bool in = parent && strncmp(parent, r->root, n) == 0 && (!parent[n] || parent[n] == '/');
+    char *real = NULL, *parent = NULL;
+    emb_status status = embi_path_real(path, &real, err);
+    if (!status || status == EMB_IO)
+        status = parent_of(path, &parent, err);
+    if (!status && real && strcmp(real, r->root) == 0)
+        status = embi_fail(err, EMB_EXISTS, -1, "is the model itself: --in-place replaces it");
+    else if (!status && strncmp(parent, r->root, n) == 0 && (!parent[n] || parent[n] == '/'))
+        status = embi_fail(err, EMB_BAD_ARG, -1, "lies inside the model's own directory");
     free(real);
     free(parent);
-    if (same)
-        return embi_fail(err, EMB_EXISTS, -1, "is the model itself: --in-place replaces it");
-    return in ? embi_fail(err, EMB_BAD_ARG, -1, "lies inside the model's own directory") : EMB_OK;
+    return status;
 }
 
 /* Names are exchanged within a file system; what is mounted has its name outside. */
 static emb_status check_in_place(const emb_model_resize *r, emb_err *err)
 {
     struct stat st, above;
-    char *parent = parent_of(r->root);
-    bool mounted = parent && stat(r->root, &st) == 0 && stat(parent, &above) == 0 &&
+    char *parent;
+    emb_status status = parent_of(r->root, &parent, err);
+    if (status)
+        return status;
+    bool mounted = stat(r->root, &st) == 0 && stat(parent, &above) == 0 &&
                    (st.st_dev != above.st_dev || st.st_ino == above.st_ino);
     free(parent);
     if (!mounted)

@@ -346,7 +346,7 @@ def check_values(before, after, ids, rows, odd):
 
 def check_model(folder, record):
     """Before and after, in one version of transformers; False: that cannot load or run the model as it is."""
-    out = Path("out")
+    out = Path("resized-model")
     shutil.rmtree(out, ignore_errors=True)
     Path("plain.txt").write_text("".join(t + "\n" for t, s in TOKENS if not s))
     r = tool("resize", folder, "--add-tokens", TOKENS[0][0], "--tokens-file", "plain.txt", "-o", out)
