@@ -388,6 +388,7 @@ def never_ended(counts):
 
 
 def main():
+    signal.signal(signal.SIGINT, signal.default_int_handler)   # not ignored, as it is in the background of a shell
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("build", type=Path)
     p.add_argument("--few", action="store_true")
