@@ -104,7 +104,10 @@ emb_status embi_search_exact(struct embi_search *s, size_t lanes, const size_t *
 emb_status embi_search_exact_queries(struct embi_search *s, const struct embi_queries *queries,
                                      emb_hit *hits, size_t *counts, emb_err *err);
 
-/* Can the fast way answer this query, whose squared norm is given? */
+/* Can the fast way answer any query, with products within this bound? */
+bool embi_search_fast_possible(const struct embi_search *s, double bound);
+
+/* Can it answer this one, whose squared norm is given? */
 bool embi_search_fast_can(const struct embi_search *s, double q_norm2);
 
 /* Answers queries that it can. done[i] false: too many rows tied, query i must be searched exactly.

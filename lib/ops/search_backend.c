@@ -34,24 +34,40 @@ static void use(struct embi_search *s, const struct embi_blas *blas)
     s->bound = embi_any_order_bound(s->dims);
 }
 
-emb_status embi_search_choose(struct embi_search *s, size_t n, emb_err *err)
+/* AUTO: nothing is loaded for a search that the fast way cannot answer. */
+static void use_if_faster(struct embi_search *s, size_t n)
 {
     const struct embi_env *env = s->table->env;
     const struct embi_blas *blas;
     emb_err ignored;
-    emb_status status = EMB_OK;
-    if (s->opts.backend == EMB_BACKEND_BLAS) {
-        status = embi_blas_get(env, &blas, err);
-        if (!status)
-            use(s, blas);
-    } else if (s->opts.backend == EMB_BACKEND_AUTO && pays(s, n) &&
-               embi_blas_get(env, &blas, &ignored) == EMB_OK && embi_blas_is_current(env, blas)) {
+    if (embi_search_fast_possible(s, embi_any_order_bound(s->dims)) && pays(s, n) &&
+        embi_blas_get(env, &blas, &ignored) == EMB_OK && embi_blas_is_current(env, blas))
         use(s, blas);
-    }
-    if (!status)
+}
+
+static void say_choice(const struct embi_search *s, size_t n)
+{
+    const struct embi_env *env = s->table->env;
+    if (!embi_search_fast_possible(s, s->bound))
+        embi_log(env, EMB_LOG_DEBUG, NULL, "search: %zu queries, scored canonically", n);
+    else
         embi_log(env, EMB_LOG_DEBUG, NULL, "search: %zu queries, products by %s", n,
                  s->blas ? "BLAS" : env->kern->name);
-    return status;
+}
+
+emb_status embi_search_choose(struct embi_search *s, size_t n, emb_err *err)
+{
+    if (s->opts.backend == EMB_BACKEND_BLAS) {
+        const struct embi_blas *blas;
+        emb_status status = embi_blas_get(s->table->env, &blas, err);
+        if (status)
+            return status;
+        use(s, blas);
+    } else if (s->opts.backend == EMB_BACKEND_AUTO) {
+        use_if_faster(s, n);
+    }
+    say_choice(s, n);
+    return EMB_OK;
 }
 
 void embi_search_multiply(const struct embi_blas *blas, const float *queries, size_t m,

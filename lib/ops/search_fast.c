@@ -63,14 +63,17 @@ static size_t cap_of(const struct embi_search *s)
     return embi_max(LEAST_CAP, 4 * s->k);
 }
 
-bool embi_search_fast_can(const struct embi_search *s, double q_norm2)
+bool embi_search_fast_possible(const struct embi_search *s, double bound)
 {
     const emb_search_opts *o = &s->opts;
-    if (s->k > MOST_HITS || s->rows <= cap_of(s) || s->bound > EMBI_LARGEST_BOUND)
+    if (s->k > MOST_HITS || s->rows <= cap_of(s) || bound > EMBI_LARGEST_BOUND)
         return false;
-    if (o->farthest && o->has_min_score) /* which rows are low enough to be left out? */
-        return false;
-    return q_norm2 >= 0x1p-500 && q_norm2 <= 0x1p500;
+    return !o->farthest || !o->has_min_score; /* which rows are low enough to be left out? */
+}
+
+bool embi_search_fast_can(const struct embi_search *s, double q_norm2)
+{
+    return embi_search_fast_possible(s, s->bound) && embi_comfortable(q_norm2);
 }
 
 /* ------------------------------------------------------------------------------------------------

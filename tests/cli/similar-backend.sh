@@ -45,6 +45,15 @@ sed 's/[0-9][0-9]*/N/g' err
 # Who does not multiply loads nothing.
 LD_DEBUG=files embtool similar -q -k 1 cat 2>&1 | grep -c openblas || true
 
+# Nothing is multiplied where the fast way is impossible: that is said, and auto loads nothing for it.
+said() { embtool similar -v "$@" 2>&1 >/dev/null | sed -n 's/.*debug: search: //p'; }
+said --backend $blas cat -k 1024 | sed 's/ by .*//'
+said --backend $blas cat -k 1025
+said --backend $blas cat --farthest --min-score -1
+said --backend $blas -t "$DATA/glove_sample.txt" the
+said --id 0..239 -k 2 --farthest --min-score -1
+LD_DEBUG=files embtool similar -q --id 0..239 -k 2 --farthest --min-score -1 2>&1 | grep -c openblas || true
+
 # What BLAS has no part in.
 embtool similar --backend blas --method mul --analogy man king woman || echo "exit $?"
 embtool similar --backend blas --pairs cat dog || echo "exit $?"
