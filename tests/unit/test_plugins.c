@@ -33,7 +33,7 @@ Test(plugins, refuses)
     refused("/nowhere:/nor/here", "libemb-blas.so was looked for in /nowhere:/nor/here");
     refused(build("tests/plugins/old_abi"), "is of another version of embtool: interface ");
     refused(build("tests/plugins/stranger"), "embi_blas_plugin");
-    refused(build("tests/plugins/unbound"), "nobody_defines_this");
+    refused(build("tests/plugins/unbound"), "/unbound/libemb-blas.so: undefined symbol: nobody_");
 }
 
 Test(plugins, refuses_what_is_no_object)
@@ -43,8 +43,13 @@ Test(plugins, refuses_what_is_no_object)
     snprintf(path, sizeof path, "%s/libemb-blas.so", dir);
     FILE *f = fopen(path, "w");
     cr_assert(f && fputs("no object\n", f) >= 0 && fclose(f) == 0);
-    refused(dir, "libemb-blas.so: ");
+    strcat(path, ": ");
+    refused(dir, path);
+    path[strlen(path) - 2] = 0;
     unlink(path);
+    cr_assert_eq(mkdir(path, 0700), 0); /* a directory of that name is no plugin */
+    refused(dir, "not there");
+    rmdir(path);
     rmdir(dir);
 }
 
@@ -68,6 +73,11 @@ Test(plugins, never_the_current_directory)
 {
     cr_assert_eq(chdir(build("tests/plugins")), 0);
     refused("mirror:./mirror", "not there");
+    refused("mirror::./mirror",
+            "; mirror is not absolute; ./mirror is not absolute; libemb-blas.so "
+            "was looked for in no directory");
+    refused("mirror:/nowhere:..:/nor/here", "; mirror is not absolute; .. is not absolute; "
+                                            "libemb-blas.so was looked for in /nowhere:/nor/here");
     cr_assert_eq(chdir(build("tests/plugins/mirror")), 0);
     refused(":.::./", "not there");
 }
