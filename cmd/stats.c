@@ -208,6 +208,8 @@ static int run_stats(struct run *run, void *opts)
     int code = parse_kinds(run, o->fail_on, &kinds);
     if (!code)
         code = output_format(run, FORMATS, &f.format);
+    if (!code && o->spectrum)
+        code = load_blas(run, "--spectrum");
     if (!code)
         code = open_table(run, &table, &f.info);
     if (code)
