@@ -521,7 +521,7 @@ typedef struct emb_spectrum {
  * so are their squares, and what is lost in that is 0. Threads do not show in the result; CPUs and
  * versions of OpenBLAS do, in the last digits. Free with emb_spectrum_free.
  * EMB_DEVICE: the BLAS plugin is missing. EMB_NO_MEMORY: so much is not free; the message says how
- * much it takes. EMB_UNSUPPORTED: min(V, d) is above 32000. */
+ * much it takes. EMB_UNSUPPORTED: min(V, d) is above 46340. */
 EMB_API emb_status emb_spectrum_run(const emb_table *table, emb_spectrum *spectrum, emb_err *err);
 EMB_API void emb_spectrum_free(emb_spectrum *spectrum);
 

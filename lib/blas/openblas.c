@@ -71,12 +71,12 @@ static int workspace(double answer)
     return answer < 1 ? 1 : answer > INT_MAX ? INT_MAX : (int)answer;
 }
 
-static int dsyevd(int n, double *a, int lda, double *w, bool vectors)
+/* Upper by rows is lower by columns. */
+static int dsyevd_values(int n, double *a, int lda, double *w)
 {
-    const char *jobz = vectors ? "V" : "N"; /* upper by rows is lower by columns */
     double best = 0;
     int ask = -1, ints = 0, info = 0;
-    dsyevd_(jobz, "L", &n, a, &lda, w, &best, &ask, &ints, &ask, &info, 1, 1);
+    dsyevd_("N", "L", &n, a, &lda, w, &best, &ask, &ints, &ask, &info, 1, 1);
     if (info)
         return info;
     int size = workspace(best);
@@ -84,7 +84,7 @@ static int dsyevd(int n, double *a, int lda, double *w, bool vectors)
     int *iwork = malloc((size_t)ints * sizeof *iwork);
     info = EMBI_BLAS_NO_MEMORY;
     if (work && iwork)
-        dsyevd_(jobz, "L", &n, a, &lda, w, work, &size, iwork, &ints, &info, 1, 1);
+        dsyevd_("N", "L", &n, a, &lda, w, work, &size, iwork, &ints, &info, 1, 1);
     free(iwork);
     free(work);
     return info;
@@ -119,7 +119,7 @@ static const struct embi_blas functions = {.abi = EMBI_BLAS_ABI,
                                            .dgemm_nn = dgemm_nn,
                                            .dgemm_tn = dgemm_tn,
                                            .dsyrk = dsyrk,
-                                           .dsyevd = dsyevd,
+                                           .dsyevd_values = dsyevd_values,
                                            .dgesdd_values = dgesdd_values};
 
 __attribute__((visibility("default"))) embi_blas_plugin_fn embi_blas_plugin;

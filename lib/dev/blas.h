@@ -11,11 +11,10 @@
 #ifndef EMBI_DEV_BLAS_H
 #define EMBI_DEV_BLAS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Grows with every change of the struct: a plugin of another number is not used. */
-#define EMBI_BLAS_ABI 1
+#define EMBI_BLAS_ABI 2
 
 struct embi_blas {
     uint32_t abi, size; /* EMBI_BLAS_ABI, sizeof(struct embi_blas) */
@@ -45,10 +44,9 @@ struct embi_blas {
     void (*dsyrk)(int n, int k, const double *a, int lda, double *c, int ldc);
 
     /* Eigenvalues w[n] of a symmetric matrix a[n,n], of which a[i,j] with i <= j is read, smallest
-     * first. With `vectors` row i of a becomes the unit eigenvector of w[i], else a is destroyed.
-     * These two return 0; EMBI_BLAS_NO_MEMORY; or another number where LAPACK gave up (it did not
-     * converge, or the matrix holds NaN). n <= EMBI_BLAS_MOST. */
-    int (*dsyevd)(int n, double *a, int lda, double *w, bool vectors);
+     * first; a is destroyed. These two return 0; EMBI_BLAS_NO_MEMORY; or another number where LAPACK
+     * gave up (it did not converge, or the matrix holds NaN). n <= EMBI_BLAS_MOST. */
+    int (*dsyevd_values)(int n, double *a, int lda, double *w);
 
     /* Singular values s[min(m,n)] of a[m,n], largest first; a is destroyed. */
     int (*dgesdd_values)(int m, int n, double *a, int lda, double *s);
@@ -60,8 +58,8 @@ struct embi_blas {
 
 #define EMBI_BLAS_NO_MEMORY (-1000)
 
-/* The largest n whose workspace LAPACK can still count in an int. */
-#define EMBI_BLAS_MOST 32000
+/* The largest n of which LAPACK, whose sizes are ints, can count the elements of a[n,n]. */
+#define EMBI_BLAS_MOST 46340
 
 /* The function a plugin exports. It holds its library at one thread: the blocks of a loop are
  * spread over ours. */

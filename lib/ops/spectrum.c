@@ -136,7 +136,7 @@ static emb_status decompose(struct work *w, emb_err *err)
     if (w->way == BY_ELEMENTS)
         info = w->blas->dgesdd_values((int)p->rows, (int)p->d, p->panel, (int)p->d, w->values);
     else
-        info = w->blas->dsyevd(m, w->gram.g, m, w->values, false);
+        info = w->blas->dsyevd_values(m, w->gram.g, m, w->values);
     if (info == 0)
         return EMB_OK;
     return embi_fail(err, info == EMBI_BLAS_NO_MEMORY ? EMB_NO_MEMORY : EMB_DEVICE, -1,

@@ -221,21 +221,15 @@ Test(blas, eigenvalues)
     enum { SIZE = 40 };
     emb_ctx *ctx;
     const struct embi_blas *blas = loaded(&ctx);
-    double a[SIZE * SIZE] = {0}, w[SIZE], v[SIZE * SIZE] = {0};
+    double a[SIZE * SIZE] = {0}, w[SIZE];
     for (int i = 0; i < SIZE; i++) {
-        v[i * SIZE + i] = a[i * SIZE + i] = 2;
+        a[i * SIZE + i] = 2;
         if (i + 1 < SIZE) /* the lower triangle is not to be read */
-            v[i * SIZE + i + 1] = a[i * SIZE + i + 1] = -1, a[(i + 1) * SIZE + i] = NAN;
+            a[i * SIZE + i + 1] = -1, a[(i + 1) * SIZE + i] = NAN;
     }
-    cr_assert_eq(blas->dsyevd(SIZE, a, SIZE, w, false), 0);
+    cr_assert_eq(blas->dsyevd_values(SIZE, a, SIZE, w), 0);
     for (int j = 0; j < SIZE; j++)
         cr_expect(fabs(w[j] - (2 - 2 * cos((j + 1) * M_PI / (SIZE + 1)))) < 1e-13);
-    cr_assert_eq(blas->dsyevd(SIZE, v, SIZE, w, true), 0);
-    for (int j = 0; j < SIZE; j++) /* row j is sin((j + 1) i pi / (n + 1)), of length 1 */
-        for (int i = 0; i < SIZE; i++)
-            cr_expect(fabs(fabs(v[j * SIZE + i]) -
-                           fabs(sqrt(2.0 / (SIZE + 1)) *
-                                sin((j + 1) * (i + 1) * M_PI / (SIZE + 1)))) < 1e-12);
     emb_ctx_free(ctx);
 }
 
