@@ -35,6 +35,8 @@ FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # a folder in mem
 WORDS = ["cat", "dog", "nil", "of", "the", "mat", "sat", "on"]
 TEXT = "".join(f"{w} {i} {i + 0.5} -1 2\n" for i, w in enumerate(WORDS, 1)).encode()
 TABLE = npy([[float(i % 7), 1.0, -2.0, 0.5] for i in range(40)])
+MANY_ROWS = npy([[float(i % 7), float(i), -2.0, 0.5] for i in range(600)])  # more than are scored canonically at once
+GRAM_BYTES = bytes(i * i % 127 for i in range(4096 * 257))  # i8 [4096, 257]: too much to be decomposed as it is
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 OLD = b"what was there before"
 MODEL = {"config.json": b"{}", "old.txt": OLD}
@@ -56,6 +58,7 @@ class Scenario:
     always: str = ""                            # a plan that holds in every run
     spared: tuple = ()                          # kinds of calls that it can do without, besides SPARED
     needs: tuple = ()                           # kinds whose failures do harm here alone
+    plugin: bool = False                        # it needs the BLAS plugin
 
 
 SCENARIOS = [
@@ -81,6 +84,14 @@ SCENARIOS = [
     Scenario("check a model", "check m", (), {"m": LLAMA}),
     Scenario("similar", "similar cat -t t.txt -k 3 -o o.npz", ("o.npz",), {"t.txt": TEXT}),
     Scenario("stats", "stats t.npy --columns", (), {"t.npy": TABLE}),
+    Scenario("similar by BLAS", "similar --backend blas --id 3..5 -t t.npy -k 3 -o o.npz", ("o.npz",),
+             {"t.npy": MANY_ROWS}, plugin=True),
+    Scenario("lookup by products", "lookup --via matmul -t t.npy --id 7..9 -o o.npy", ("o.npy",), {"t.npy": TABLE},
+             plugin=True),
+    Scenario("stats with a spectrum", "stats t.npy --spectrum", (), {"t.npy": TABLE}, plugin=True, spared=("read",)),
+    Scenario("stats with the spectrum of a Gram matrix",
+             "stats t.raw --spectrum --format raw --input-dtype i8 --shape ,257", (), {"t.raw": GRAM_BYTES}, plugin=True,
+             spared="read"),                    # how much memory is free: no answer is no failure
     Scenario("init without unnamed files", "init 300 8 -o o.npy", ("o.npy",), {}, "unnamed:1+:EOPNOTSUPP"),
     Scenario("init over a file without unnamed files", "init 300 8 --force -o o.npy", ("o.npy",), {"o.npy": OLD},
              "unnamed:1+:EOPNOTSUPP"),
@@ -102,6 +113,10 @@ SPARED = {"alloc", "mmap", "close", "open", "openat", "getdents64"}
 
 
 class Failed(Exception):
+    pass
+
+
+class Skipped(Exception):
     pass
 
 
@@ -136,13 +151,18 @@ class Run:
     failed: int                                 # calls that the shim failed
 
 
+def plugins(tool):
+    """Where BUILD/tests/faults/embtool finds what lies beside BUILD/embtool."""
+    return tool.parents[2] / "lib/embtool"
+
+
 def run(tool, scenario, plan):
     with tempfile.TemporaryDirectory(prefix="embtool-faults-", dir=FAST) as top:
         where, log = Path(top, "folder"), Path(top, "log")
         where.mkdir()
         put(where, scenario.files)
         env = {**os.environ, "EMBTOOL_FAULT": plan, "EMBTOOL_FAULT_LOG": str(log), "HOME": top, "LC_ALL": "C",
-               "EMBTOOL_THREADS": "2"}
+               "EMBTOOL_THREADS": "2", "EMB_PLUGIN_PATH": str(plugins(tool))}
         p = subprocess.run([tool, *scenario.args.split()], cwd=where, env=env, stdin=subprocess.DEVNULL,
                            capture_output=True, timeout=LIMIT_S)
         calls = log.read_text().split() if log.exists() else []
@@ -229,9 +249,16 @@ def sweep(tool, i, pattern, code, step):
         n += 1
 
 
+def skip():
+    raise Skipped("no BLAS plugin was built")
+
+
 def failures(tool, few):
     """(name, function that returns how many calls failed and how many did harm)"""
     for i, scenario in enumerate(SCENARIOS):
+        if scenario.plugin and not (plugins(tool) / "libemb-blas.so").exists():
+            yield scenario.name, skip
+            continue
         for k, (pattern, code) in enumerate([*HARM, *((p, None) for p in HARMLESS)]):
             if code is None and pattern.split(":")[0] in scenario.needs:
                 continue
@@ -399,26 +426,29 @@ def main():
     build = a.build.resolve()
     tests = [t for t in (*failures(build / "tests/faults/embtool", a.few), *ends(build, a.few))
              if not a.only or fnmatch.fnmatch(t[0], a.only)]
-    failed, counts = 0, []
+    failed, skipped, counts = 0, 0, []
 
     def one(test):
         try:
-            return test[1](), ""
+            return test[1](), "ok  ", ""
+        except Skipped as e:
+            return (0, 0), "skip", str(e)
         except (Failed, OSError, subprocess.SubprocessError) as e:
-            return (0, 0), str(e)
+            return (0, 0), "FAIL", str(e)
 
     with ThreadPoolExecutor(a.jobs) as pool:
-        for (name, _), (count, why) in zip(tests, pool.map(one, tests)):
-            failed += bool(why)
+        for (name, _), (count, verdict, why) in zip(tests, pool.map(one, tests)):
+            failed += verdict == "FAIL"
+            skipped += verdict == "skip"
             counts.append((name, count))
             if why or a.v:
-                print(f"{'FAIL' if why else 'ok  '} {name}: {why or count}", flush=True)
+                print(f"{verdict} {name}: {why or count}", flush=True)
     for name, why in [] if a.only or a.few else [("every kind of failure was met", never_met(counts)),
                                         ("signals came before the end", never_ended(counts))]:
         failed += bool(why)
         tests.append((name, None))
         print(f"{'FAIL' if why else 'ok  '} {name}{': ' if why else ''}{why}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
+    print(f"{len(tests) - failed - skipped} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return failed > 0
 
 
