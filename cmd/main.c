@@ -118,8 +118,9 @@ static const char *hub_cache(const struct run_env *env, struct embi_buf *path)
     return embi_buf_cstr(path);
 }
 
-/* What OpenBLAS reads while it is loaded, which is later and perhaps never: see emb_ctx_blas_core. A
- * core type that the user chose stays; how many threads there are is said by -j. */
+/* What OpenBLAS reads while it is loaded, which is later and perhaps never: see emb_ctx_blas_core.
+ * An OpenBLAS that knows this CPU gets it as well. A core type that the user chose stays; how many
+ * threads there are is said by -j. */
 static void set_blas_env(const emb_ctx *ctx)
 {
     const char *core = emb_ctx_blas_core(ctx);
