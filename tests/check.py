@@ -24,7 +24,7 @@ def programs(suite, build, sanitizer):
     tool, py = str(build / "embtool"), sys.executable
     slow = ["--slow", "10"] if sanitizer else []
     jobs = ["--jobs", str(os.cpu_count() or 1)]
-    seconds = ["--seconds", os.environ["FUZZ_SECONDS"]] if sanitizer == "fuzz" else []
+    seconds = ["--seconds", os.environ["FUZZ_SECONDS"]] if "FUZZ_SECONDS" in os.environ else []
     tests = ROOT / "tests"
     if suite in ("unit", "kern"):
         found = sorted(p for p in (build / "tests" / suite).glob("*") if p.is_file() and not p.suffix)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs the fuzz targets: run.py --build DIR [--seconds N] [--jobs N] [--only NAME].
 
-Every target replays its corpus (tests/fuzz/corpus/NAME). With --seconds, which needs targets that were built with
-libFuzzer (make fuzz), it then looks for new inputs that long; one that fails is kept as DIR/findings/NAME-....
-Prints a line a target and `N passed, N failed`.
+Every target replays its corpus (tests/fuzz/corpus/NAME). With --seconds, one that was built with libFuzzer (make fuzz)
+then looks for new inputs that long; one that fails is kept as DIR/findings/NAME-.... Where they were built without, that
+is skipped. Prints a line a target and `N passed, N failed, N skipped`.
 """
 import argparse
 import os
@@ -31,6 +31,11 @@ def call(command, seconds):
     if r.returncode:
         raise Failed(f"exit {r.returncode}: {r.stderr[-3000:]}")
     return r.stderr
+
+
+def has_fuzzer(program):
+    """Does the program know the options of libFuzzer?"""
+    return b"print_final_stats" in program.read_bytes()
 
 
 def replay(program, name, limits):
@@ -70,12 +75,15 @@ def main():
     findings = a.build.resolve() / "findings"
     findings.mkdir(exist_ok=True)
     programs = sorted(p for p in (a.build.resolve() / "tests/fuzz").glob("fuzz_*") if not p.suffix and a.only in p.name)
-    passed = failed = 0
+    passed = failed = skipped = 0
+    if a.seconds and not all(map(has_fuzzer, programs)):
+        print("skip new inputs: no libFuzzer, only the corpora are replayed", flush=True)
+        a.seconds, skipped = 0, 1
     with ThreadPoolExecutor(a.jobs) as pool:
         for name, said, good in pool.map(lambda program: one(program, a.seconds, findings), programs):
             print(f"{'ok' if good else 'FAIL'} {name}: {said}", flush=True)
             passed, failed = passed + good, failed + (not good)
-    print(f"{passed} passed, {failed} failed")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return failed > 0
 
 
