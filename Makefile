@@ -81,8 +81,9 @@ ifeq ($(shell uname -m),x86_64)
 $(BUILD)/lib/num/kern_x86.o: CFLAGS += -mavx2 -mfma -mf16c
 endif
 
-# Plugins that this build makes.
-plugins := $(if $(have_blas),$(BUILD)/lib/embtool/libemb-blas.so)
+# Plugins that there are, and those that this build makes.
+every_plugin := $(BUILD)/lib/embtool/libemb-blas.so
+plugins := $(if $(have_blas),$(filter %-blas.so,$(every_plugin)))
 $(BUILD)/lib/blas/%.o: CPPFLAGS += $(BLAS_CFLAGS)
 
 # One man page for the program and one a command; each command has its page in docs/commands (the lint looks).
@@ -334,7 +335,9 @@ install: all
 	    esac || exit; \
 	done
 
-# Folders that are embtool's alone go with their last file.
+# A plugin goes even where the library that it is for is not found any more. Folders that are embtool's alone go with
+# their last file.
+uninstall: plugins := $(every_plugin)
 uninstall:
 	@printf '%s\n' "$$CONTENTS" | while read -r how from path; do \
 	    [ "$$how" ] || continue; \
