@@ -66,9 +66,11 @@ override CFLAGS += $(CSTD) $(OPT) $(EXACT) $(WARN) $(SANFLAGS) -fvisibility=hidd
 CPPFLAGS += -Ilib $(ZLIB_CFLAGS)
 LDLIBS   := $(ZLIB_LIBS) -pthread -lm -ldl
 
-# The version is said in emb.h, once. While it is 0.x the library's interface may still change.
+# The version is said in emb.h, once. The soname has what changes with the library's interface: the first number, and
+# while that is 0, the second.
 version   := $(shell sed -n 's/^.define EMB_VERSION "\(.*\)"/\1/p' lib/emb.h)
-soversion := $(firstword $(subst ., ,$(version)))
+numbers   := $(subst ., ,$(version))
+soversion := $(patsubst 0,0.$(word 2,$(numbers)),$(firstword $(numbers)))
 
 lib_src := $(filter-out lib/blas/%,$(wildcard lib/*/*.c))
 cmd_src := $(wildcard cmd/*.c)

@@ -24,7 +24,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 from checks import Skip, run_checks, tool   # noqa: E402
 
 VERSION = re.search(r'define EMB_VERSION "(.*)"', (ROOT / "lib/emb.h").read_text())[1]
-SONAME = "libemb.so." + VERSION.split(".")[0]
+# A change of MINOR may break programs while MAJOR is 0.
+SONAME = "libemb.so." + re.match(r"0\.\d+|\d+", VERSION)[0]
 NEAREST = json.loads((ROOT / "tests/data/english.expected.json").read_text())["similar"][0]
 LIMIT_S = 300
 
