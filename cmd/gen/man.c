@@ -187,11 +187,12 @@ static void add_exit_status(struct embi_buf *out)
         const char *about;
     } codes[] = {
         {EXIT_DONE, "done"},
-        {EXIT_NO, "it ran, and the answer is no: a token is not in the vocabulary, a gate failed"},
+        {EXIT_NO, "it ran, and the answer is no: a token is not in the vocabulary, a gate of "
+                  "stats --fail-on failed"},
         {EXIT_USAGE, "the command line makes no sense"},
         {EXIT_DATA, "bad or unsupported data"},
         {EXIT_FILE, "a file or stream could not be read or written, or exists already"},
-        {EXIT_MEMORY, "memory"},
+        {EXIT_MEMORY, "memory, or a plugin that was asked for is not there"},
         {EXIT_BUG, "a bug of embtool"},
     };
     embi_buf_text(out, ".SH EXIT STATUS\n");

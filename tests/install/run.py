@@ -275,6 +275,17 @@ def man_environment(tree, _):
     equal(sorted(re.findall(r"^\.B (\w+)", text, re.M)), sorted(read), "variables")
 
 
+def man_exit_status(tree, _):
+    """Each page has the exit codes, and what they mean, of the table in docs/errors.md."""
+    table = (ROOT / "docs/errors.md").read_text().partition("| exit code | meaning |")[2].partition("\n\n")[0]
+    wanted = {code: about.replace("`", "") for code, about in re.findall(r"^\| (\d+) \| (.*) \|$", table, re.M)}
+    assert wanted, "docs/errors.md has no table of exit codes"
+    for page in pages(tree):
+        text = page.read_text().partition(".SH EXIT STATUS\n")[2].partition(".SH")[0]
+        found = re.findall(r"^\.TP\n\.B (\d+)\n((?:[^.].*\n)+)", text, re.M)
+        equal({code: " ".join(about.replace("\\-", "-").split()) for code, about in found}, wanted, page.name)
+
+
 # ---------------------------------------------------------------- completion
 
 # What is typed, TAB being \t, and the words that the command then gets. The folder holds words.bin, `my list.txt` and
@@ -362,8 +373,8 @@ def fish_replies(tree, tmp):
 
 
 CHECKS = [contents, no_rebuild, moved, layout, pkg_config, example_c_shared, example_c_static, example_cxx_shared,
-          example_cxx_static, man_mandoc, man_groff, man_options, man_environment, bash_replies, bash_tab, zsh_tab,
-          fish_replies]
+          example_cxx_static, man_mandoc, man_groff, man_options, man_environment, man_exit_status, bash_replies,
+          bash_tab, zsh_tab, fish_replies]
 
 
 def call(check, tree):
