@@ -314,6 +314,7 @@ define pc
 prefix=$(prefix)
 libdir=$(call under_prefix,$(libdir))
 includedir=$(call under_prefix,$(includedir))
+plugindir=$${libdir}/embtool
 
 Name: emb
 Description: Embedding tables: open, look up, search, write

@@ -179,12 +179,14 @@ def pkg_config(tree, tmp):
     prefix, env = installed(tree, tmp)
     ask = lambda *words: run(tool("pkg-config"), *words, "emb", env=env).split()
     equal(ask("--modversion"), [VERSION], "version")
+    equal(ask("--variable=plugindir"), [f"{prefix}/lib/embtool"], "the folder of plugins")
     equal(ask("--cflags", "--libs"), [f"-I{prefix}/include", f"-L{prefix}/lib", "-lemb"], "flags")
     static = ask("--static", "--libs")
     assert {f"-L{prefix}/lib", "-lemb", "-lz", "-pthread", "-lm"} <= set(static), f"static flags: {static}"
     prefix.rename(tmp / "moved")
     env["PKG_CONFIG_PATH"] = str(tmp / "moved/lib/pkgconfig")
     equal(ask("--define-prefix", "--cflags"), [f"-I{tmp}/moved/include"], "flags of a moved tree")
+    equal(ask("--define-prefix", "--variable=plugindir"), [f"{tmp}/moved/lib/embtool"], "plugins of a moved tree")
 
 
 LANGUAGES = {"C11": (("cc", "gcc"), ["-std=c11", "-x", "c"]), "C++17": (("c++", "g++"), ["-std=c++17", "-x", "c++"])}
