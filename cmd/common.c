@@ -202,7 +202,8 @@ static bool in_list(const char *list, const char *word)
     return false;
 }
 
-/* Is there no dot in the last part of the path, or one of a kind that says nothing more than text? */
+/* Is there no dot in the last part of the path, or one of a kind that says nothing more than
+ * text? */
 static bool is_plain(const char *path)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');

@@ -122,8 +122,8 @@ int open_other_table(struct run *run, const char *url, emb_table **table, emb_ta
  * Plugins
  */
 
-/* Loads the BLAS plugin before anything is read, for an option that needs it. Returns 0, or the exit
- * code after the message. */
+/* Loads the BLAS plugin before anything is read, for an option that needs it. Returns 0, or the
+ * exit code after the message. */
 int load_blas(struct run *run, const char *option);
 
 /* ------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-/* lookup_matmul.c - --via matmul: each block of rows comes out of a product of matrices, and is held
- * against the rows that a lookup gives.
+/* lookup_matmul.c - --via matmul: each block of rows comes out of a product of matrices, and is
+ * held against the rows that a lookup gives.
  *
  * The two are equal, since all terms of a sum but one are zeros; only the sign of a zero is lost in
  * a sum. What it took is said at the end.

@@ -1,5 +1,5 @@
-/* places.h - what lies beside the program: found from its own place, in the folder it was built in and
- * where it was installed alike, never in the current directory.
+/* places.h - what lies beside the program: found from its own place, in the folder it was built in
+ * and where it was installed alike, never in the current directory.
  */
 #ifndef EMBTOOL_PLACES_H
 #define EMBTOOL_PLACES_H
@@ -10,8 +10,8 @@
  * false where there is none. */
 bool place_find(const char *const *places, size_t n, char *path, size_t size);
 
-/* Adds the directories of plugins, separated by ':': those of `first` (may be NULL), lib/embtool of a
- * build folder, and where plugins were installed. */
+/* Adds the directories of plugins, separated by ':': those of `first` (may be NULL), lib/embtool of
+ * a build folder, and where plugins were installed. */
 void place_plugins(const char *first, struct embi_buf *path);
 
 #endif

@@ -61,8 +61,8 @@ struct queries {
 /* Are the items well formed, as far as that can be seen without a table? Exit 2 if not. */
 int queries_check(struct run *run);
 
-/* path: the file of QUERIES_VECTORS or QUERIES_LINES (NULL: standard input). Returns 0, or an exit code after the
- * message; queries_close ends it in any case. */
+/* path: the file of QUERIES_VECTORS or QUERIES_LINES (NULL: standard input). Returns 0, or an exit
+ * code after the message; queries_close ends it in any case. */
 int queries_open(struct queries *s, struct run *run, const emb_table *table,
                  const emb_table_info *info, enum queries_kind kind, const char *path);
 void queries_close(struct queries *s);

@@ -33,7 +33,8 @@ static void put_string(struct out *out, const char *s)
     out_json_string(out, (emb_str){s, strlen(s)});
 }
 
-/* `{"path":P,"bytes":N,"sha256":"..."}`; both null for what cannot be read again, such as a pipe. */
+/* `{"path":P,"bytes":N,"sha256":"..."}`; both null for what cannot be read again, such as a
+ * pipe. */
 static int put_file(struct run *run, struct out *out, const char *path)
 {
     char hex[EMB_SHA256_HEX];

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* All lines into list->bytes, each with a newline behind it: the strings can only be pointed at when
- * the buffer no longer grows. */
+/* All lines into list->bytes, each with a newline behind it: the strings can only be pointed at
+ * when the buffer no longer grows. */
 static int read_lines(struct token_list *list, struct input *in)
 {
     int code = EXIT_DONE;

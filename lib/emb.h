@@ -226,8 +226,8 @@ EMB_API bool emb_ctx_plugin(const emb_ctx *ctx, const char *name);
 EMB_API const char *emb_ctx_blas_core(const emb_ctx *ctx);
 
 /* Loads the BLAS plugin, if that was not done yet; *about says what it runs, "OpenBLAS 0.3.21 ...
- * SkylakeX ..." (a constant string). EMB_DEVICE: it is not there, cannot be loaded, or is of another
- * version. */
+ * SkylakeX ..." (a constant string). EMB_DEVICE: it is not there, cannot be loaded, or is of
+ * another version. */
 EMB_API emb_status emb_ctx_blas(emb_ctx *ctx, const char **about, emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
@@ -286,9 +286,9 @@ EMB_API emb_status emb_table_describe(const emb_table *table, emb_table_info *in
 /* What is known of the model that a table is a part of. */
 typedef struct emb_model_info {
     int tied;        /* is the output table the input embedding? 1: only one is stored, or both
-                              are, with the same bytes; 0: they differ; -1: no output table is known */
+                        are, with the same bytes; 0: they differ; -1: no output table is known */
     uint64_t params; /* numbers in all tensors of the model, copies counted once; integers that
-                              are indices left out. 0: not known, because a file is missing, say */
+                        are indices left out. 0: not known, because a file is missing, say */
     uint64_t table_params; /* those of them in this table */
     const char *type;      /* model_type of config.json, or NULL                      (borrowed) */
 } emb_model_info;
@@ -380,9 +380,9 @@ EMB_API emb_status emb_table_text(const emb_table *table, uint64_t row, emb_str 
                                   emb_err *err);
 
 /* The row of exactly this token; of several rows with the same token the first. EMB_NOT_FOUND where
- * no row has it; err->at is then the id of a token that is there but past the end of the table, else
- * -1. The first call builds an index over all tokens (about 12 bytes a token more than the tokens
- * take), and warns once if some are duplicates. */
+ * no row has it; err->at is then the id of a token that is there but past the end of the table,
+ * else -1. The first call builds an index over all tokens (about 12 bytes a token more than the
+ * tokens take), and warns once if some are duplicates. */
 EMB_API emb_status emb_table_find(const emb_table *table, emb_str token, uint64_t *row,
                                   emb_err *err);
 
@@ -393,9 +393,9 @@ EMB_API emb_status emb_table_find(const emb_table *table, emb_str token, uint64_
 EMB_API emb_status emb_table_resolve(const emb_table *table, emb_str word, uint64_t *row,
                                      emb_err *err);
 
-/* Rows of up to n (and at most 16) tokens that are spelled like `word`, closest first, equal ones by
- * row; *found says how many: none for words above 64 bytes. Takes time in proportion to V: at most a
- * few milliseconds for 100,000 tokens. */
+/* Rows of up to n (and at most 16) tokens that are spelled like `word`, closest first, equal ones
+ * by row; *found says how many: none for words above 64 bytes. Takes time in proportion to V: at
+ * most a few milliseconds for 100,000 tokens. */
 EMB_API emb_status emb_table_suggest(const emb_table *table, emb_str word, uint64_t *rows, size_t n,
                                      size_t *found, emb_err *err);
 
@@ -443,9 +443,9 @@ typedef struct emb_search_info {
  * in double precision in one fixed order, and ranks are by that score whatever the threads, the
  * instruction set or the number of queries.
  * EMB_BAD_DATA with err->at = i: query i holds NaN or an infinity, or is zero under cosine.
- * EMB_BAD_ARG: queries of other dims or another type, or options that make no sense. EMB_DEVICE: the
- * BLAS plugin was asked for, and emb_ctx_blas fails. opts may be NULL (all rows, by cosine), and so
- * may info. */
+ * EMB_BAD_ARG: queries of other dims or another type, or options that make no sense. EMB_DEVICE:
+ * the BLAS plugin was asked for, and emb_ctx_blas fails. opts may be NULL (all rows, by cosine),
+ * and so may info. */
 EMB_API emb_status emb_search(const emb_table *table, const emb_block *queries,
                               const emb_search_opts *opts, emb_hit *hits /* [Q, k] */,
                               size_t *counts /* [Q] */, emb_search_info *info, emb_err *err);
@@ -501,8 +501,8 @@ EMB_API emb_status emb_stats_run(const emb_table *table, const emb_stats_opts *o
                                  emb_stats *stats, emb_err *err);
 EMB_API void emb_stats_free(emb_stats *stats);
 
-/* How the rows of a table are spread over its dimensions. Rows with NaN or an infinity are left out.
- * A member without an answer is NaN: mean_cosine of fewer than two rows that are not zero, the
+/* How the rows of a table are spread over its dimensions. Rows with NaN or an infinity are left
+ * out. A member without an answer is NaN: mean_cosine of fewer than two rows that are not zero, the
  * others of a table without a number that is not zero. */
 typedef struct emb_spectrum {
     uint64_t finite_rows;  /* those that took part */
@@ -559,8 +559,8 @@ EMB_API emb_status emb_init_rows(emb_ctx *ctx, const emb_init_opts *opts, uint64
  * Well-known models
  */
 
-/* The sizes of a model. 0 and NULL: there is no such thing, or it is not known. Members may be added
- * at the end: the library makes these structs, a caller only reads them. */
+/* The sizes of a model. 0 and NULL: there is no such thing, or it is not known. Members may be
+ * added at the end: the library makes these structs, a caller only reads them. */
 typedef struct emb_preset {
     const char *name;   /* "gpt2" */
     const char *arch;   /* the architecture that names its tensors; NULL: a table alone, no model */
@@ -681,7 +681,8 @@ typedef struct emb_new_model_opts {
 } emb_new_model_opts;
 
 /* Settles what the model is; nothing is written. EMB_BAD_ARG: options that do not go together, an
- * unknown architecture, or fewer rows than the tokenizer has ids. Close with emb_new_model_close. */
+ * unknown architecture, or fewer rows than the tokenizer has ids. Close with
+ * emb_new_model_close. */
 EMB_API emb_status emb_new_model_open(emb_ctx *ctx, const emb_new_model_opts *opts,
                                       emb_new_model **model, emb_err *err);
 EMB_API void emb_new_model_close(emb_new_model *model);
@@ -696,10 +697,10 @@ EMB_API uint64_t emb_new_model_params(const emb_new_model *model);
 /* The name of its architecture, or NULL. Borrowed. */
 EMB_API const char *emb_new_model_arch(const emb_new_model *model);
 
-/* Begins the directory `path` for the tables of a new model, in their order; opts->format and tokens
- * do not count. It appears whole, with emb_writer_commit, or not at all. EMB_EXISTS: something of
- * that name is there, and not force; an empty directory is as good as none. Under force only a
- * directory that has a config.json and no folders is replaced. */
+/* Begins the directory `path` for the tables of a new model, in their order; opts->format and
+ * tokens do not count. It appears whole, with emb_writer_commit, or not at all. EMB_EXISTS:
+ * something of that name is there, and not force; an empty directory is as good as none. Under
+ * force only a directory that has a config.json and no folders is replaced. */
 EMB_API emb_status emb_writer_open_model(emb_ctx *ctx, const char *path, const emb_new_model *model,
                                          const emb_write_opts *opts, emb_writer **writer,
                                          emb_err *err);

@@ -43,8 +43,8 @@ bool takes_table(const struct cmd *cmd);
 /* How many bytes of what an option does are enough beside its name: up to the first detail. */
 size_t brief_length(const char *about);
 
-/* The text for a place between single quotes: `quote` for each of these, and a backslash before what
- * is in `special`. */
+/* The text for a place between single quotes: `quote` for each of these, and a backslash before
+ * what is in `special`. */
 void add_escaped(struct embi_buf *out, const char *text, size_t n, const char *special,
                  const char *quote);
 

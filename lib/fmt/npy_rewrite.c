@@ -1,9 +1,9 @@
 /* npy_rewrite.c - an .npy file with other rows: a new header, and rows in the order of this machine
  * and of C.
  *
- * Types that numpy has no name for (bf16 and the 8-bit floats, which it stores as opaque bytes) keep
- * the descr that they were read with. What stands behind the array is dropped, as no reader looks at
- * it. Specification: numpy.lib.format.
+ * Types that numpy has no name for (bf16 and the 8-bit floats, which it stores as opaque bytes)
+ * keep the descr that they were read with. What stands behind the array is dropped, as no reader
+ * looks at it. Specification: numpy.lib.format.
  */
 #include "fmt/npy.h"
 #include "fmt/rewrite.h"

@@ -2,9 +2,9 @@
  * (no header; format "text") and word2vec's ("V D" first; format "word2vec-text").
  *
  * Numbers are the shortest that read back to the same value of their type. A token may hold
- * anything but LF, blanks included: readers that take the last d fields as numbers find it again. What
- * d is they find by themselves where there is no header, so that form is not written where they would
- * find another.
+ * anything but LF, blanks included: readers that take the last d fields as numbers find it again.
+ * What d is they find by themselves where there is no header, so that form is not written where
+ * they would find another.
  */
 #include "fmt/words.h"
 #include "util/err.h"

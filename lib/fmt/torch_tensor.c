@@ -13,8 +13,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* An expanded tensor (stride 0) may be larger than its file, but not by any amount: what is done with
- * it takes time and memory by its size. */
+/* An expanded tensor (stride 0) may be larger than its file, but not by any amount: what is done
+ * with it takes time and memory by its size. */
 #define EXPANDED_MAX_BYTES ((uint64_t)4 << 20)
 
 #define WRAPPED_MAX   8 /* calls around a tensor */

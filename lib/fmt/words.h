@@ -56,7 +56,8 @@ struct embi_words_sink {
     unsigned seen, plain; /* bare: of those lines, and how many of them show d */
 };
 
-/* Lines from which a reader of bare text finds d, and the fewest it looks at where there are more. */
+/* Lines from which a reader of bare text finds d, and the fewest it looks at where there are
+ * more. */
 enum { EMBI_WORDS_SAMPLE = 64, EMBI_WORDS_SAMPLE_MIN = 4 };
 
 emb_status embi_words_check(const struct embi_sink *s, emb_err *err);
@@ -74,8 +75,8 @@ emb_status embi_words_token(const struct embi_sink *s, emb_str token, uint64_t r
 emb_status embi_words_refuse(const struct embi_sink *s, emb_str token, uint64_t row,
                              const char *why, emb_err *err);
 
-/* Bare text: EMB_BAD_DATA where the next row, as the line s[0, n), or all rows there are, would be read
- * back with another d, or the first as a header. */
+/* Bare text: EMB_BAD_DATA where the next row, as the line s[0, n), or all rows there are, would be
+ * read back with another d, or the first as a header. */
 emb_status embi_text_guard(struct embi_sink *sink, const char *s, size_t n, emb_err *err);
 emb_status embi_text_guard_end(struct embi_sink *sink, emb_err *err);
 

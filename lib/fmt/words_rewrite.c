@@ -1,9 +1,9 @@
 /* words_rewrite.c - word-vector files with other rows: rows that stay keep their bytes.
  *
  * word2vec, binary: a row is its word, a space, its numbers and, in the file that is written, LF.
- * Text: a row is its line, whatever it looks like; of the header line, where there is one, the count
- * changes and nothing else. New rows have the form of the format's writer. A last line without LF
- * gets one.
+ * Text: a row is its line, whatever it looks like; of the header line, where there is one, the
+ * count changes and nothing else. New rows have the form of the format's writer. A last line
+ * without LF gets one.
  */
 #include "fmt/rewrite.h"
 #include "fmt/text.h"

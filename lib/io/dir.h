@@ -18,11 +18,12 @@ struct embi_dir {
     } entries; /* [at .. n) are waiting */
 };
 
-/* Opens the directory `name` in `parent` (AT_FDCWD: the working directory). `links`: a symbolic link
- * in its place is followed. Must be closed in any case. */
+/* Opens the directory `name` in `parent` (AT_FDCWD: the working directory). `links`: a symbolic
+ * link in its place is followed. Must be closed in any case. */
 void embi_dir_open(struct embi_dir *dir, int parent, const char *name, bool links);
 
-/* The next name but "." and "..", borrowed until the next call; NULL: that was all, or it failed. */
+/* The next name but "." and "..", borrowed until the next call; NULL: that was all, or it
+ * failed. */
 const char *embi_dir_next(struct embi_dir *dir);
 
 /* Returns dir->sys. */

@@ -1,8 +1,8 @@
 /* fill.c - what new rows of a resized table hold.
  *
  * Values are made in double precision and rounded once to the type of the table (nearest, ties to
- * even; integers too). A value that the type cannot hold is refused, not bent. Random ones are those
- * of emb_init_rows, in a stream of their own, so a new row depends on seed and id alone.
+ * even; integers too). A value that the type cannot hold is refused, not bent. Random ones are
+ * those of emb_init_rows, in a stream of their own, so a new row depends on seed and id alone.
  */
 #include "num/dtype.h"
 #include "ops/mean.h"

@@ -1,7 +1,7 @@
 /* mean.c - the mean row of a table, summed in double precision in a fixed order.
  *
- * Partial sums are over runs of blocks whose length depends on V alone, and are joined in row order,
- * so threads do not show.
+ * Partial sums are over runs of blocks whose length depends on V alone, and are joined in row
+ * order, so threads do not show.
  */
 #include "ops/mean.h"
 

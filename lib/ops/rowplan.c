@@ -75,8 +75,8 @@ static emb_status name_by_id(const struct draft *d, emb_str name, size_t at, uin
     return EMB_OK;
 }
 
-/* rows[i] = the first row that names[i] means; hit[r] = 1 for every row of every name (hit [ids] may
- * be NULL). One look at each token, so that tokens that are there twice cost nothing. */
+/* rows[i] = the first row that names[i] means; hit[r] = 1 for every row of every name (hit [ids]
+ * may be NULL). One look at each token, so that tokens that are there twice cost nothing. */
 static emb_status find_rows(const struct draft *d, const emb_str *names, size_t n, uint64_t *rows,
                             uint8_t *hit, emb_err *err)
 {

@@ -33,8 +33,8 @@ void embi_search_end(struct embi_search *s);
 /* Chooses who multiplies, by opts.backend, for n queries. EMB_DEVICE: the plugin is not there. */
 emb_status embi_search_choose(struct embi_search *s, size_t n, emb_err *err);
 
-/* products[q * n + r] = queries[q] . rows[r]: queries [m, d] without gaps, n rows [n, d] at a distance
- * of `stride` floats. */
+/* products[q * n + r] = queries[q] . rows[r]: queries [m, d] without gaps, n rows [n, d] at a
+ * distance of `stride` floats. */
 void embi_search_multiply(const struct embi_blas *blas, const float *queries, size_t m,
                           const float *rows, size_t n, size_t d, size_t stride, float *products);
 

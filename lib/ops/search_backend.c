@@ -1,4 +1,5 @@
-/* search_backend.c - who multiplies queries and rows in the fast way of search: our kernels, or BLAS.
+/* search_backend.c - who multiplies queries and rows in the fast way of search: our kernels, or
+ * BLAS.
  *
  * The answer does not depend on it: both propose candidates within an error bound, and what they
  * propose is scored canonically. So AUTO goes by time alone.

@@ -2,10 +2,11 @@
  * rescore.
  *
  * Each worker of the pool goes over its blocks in pieces: dot products (by the kernels, or by BLAS
- * for all queries at once) and norms of the rows, the intervals of their scores (interval.h), and for each query the rows that may be among its k best
- * (topk.h). Rows whose norm is out of the kernels' range (zero, tiny, huge, NaN, Inf) are scored
- * canonically at once, which is also where rows that are not finite are found. Why a dropped row is
- * not among the answers is said in search.c.
+ * for all queries at once) and norms of the rows, the intervals of their scores (interval.h), and
+ * for each query the rows that may be among its k best (topk.h). Rows whose norm is out of the
+ * kernels' range (zero, tiny, huge, NaN, Inf) are scored canonically at once, which is also where
+ * rows that are not finite are found. Why a dropped row is not among the answers is said in
+ * search.c.
  */
 #include "dev/load.h"
 #include "num/dtype.h"

@@ -10,9 +10,9 @@
 #include "util/map.h"
 
 /* The position of the first of these forms that the map holds: the word itself, its byte-level form
- * (with and without a leading space), the word with U+2581 in front and for blanks, word + </w>, and
- * all of these in lower case, Capitalised and UPPER case (ASCII letters). EMB_NOT_FOUND: err is not
- * filled. EMB_NO_MEMORY. */
+ * (with and without a leading space), the word with U+2581 in front and for blanks, word + </w>,
+ * and all of these in lower case, Capitalised and UPPER case (ASCII letters). EMB_NOT_FOUND: err is
+ * not filled. EMB_NO_MEMORY. */
 emb_status embi_spelling_resolve(const struct embi_map *map, emb_str word, uint64_t *position,
                                  emb_err *err);
 

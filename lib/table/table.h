@@ -47,8 +47,8 @@ emb_status embi_table_ready(const emb_table *table, emb_err *err);
 /* Can rows be used where they lie: mapped, native order, contiguous elements? */
 bool embi_table_direct(const emb_table *table);
 
-/* Do they also lie equally far apart, so that an emb_block can say where they are? A stride of 0, as
- * an expanded tensor has, means something else there. */
+/* Do they also lie equally far apart, so that an emb_block can say where they are? A stride of 0,
+ * as an expanded tensor has, means something else there. */
 bool embi_table_even(const emb_table *table);
 
 /* Address of a row of a direct table. */

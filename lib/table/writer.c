@@ -90,7 +90,8 @@ static emb_status check_counts(const struct embi_sink *s, emb_err *err)
     return EMB_OK;
 }
 
-/* Bytes of the arrays whose shape is known: the least that the file will hold. Text is not known. */
+/* Bytes of the arrays whose shape is known: the least that the file will hold. Text is not
+ * known. */
 static uint64_t known_bytes(const struct embi_sink *s)
 {
     uint64_t bytes = 0;

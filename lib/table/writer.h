@@ -1,5 +1,5 @@
-/* table/writer.h - what writers of other layers need of the one for tables: how options open a file,
- * and a writer whose file is a part of something larger, which appears with it. */
+/* table/writer.h - what writers of other layers need of the one for tables: how options open a
+ * file, and a writer whose file is a part of something larger, which appears with it. */
 #ifndef EMBI_TABLE_WRITER_H
 #define EMBI_TABLE_WRITER_H
 

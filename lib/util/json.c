@@ -329,9 +329,10 @@ enum embi_json_kind embi_json_next(struct embi_json *j, struct embi_json_value *
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Skipping. What stands between the strings of a long array (merges of a tokenizer) is nearly always
- * the same two runs of bytes: `",\n  "` inside a pair, `"],\n  ["` between pairs. Bytes that once took the
- * machine from a state back to that state do so again, so they are compared, not read.
+ * Skipping. What stands between the strings of a long array (merges of a tokenizer) is nearly
+ * always the same two runs of bytes: `",\n  "` inside a pair, `"],\n  ["` between pairs. Bytes that
+ * once took the machine from a state back to that state do so again, so they are compared, not
+ * read.
  */
 struct repeats {
     const char *end; /* of the string of an array that was read last; NULL: none yet */

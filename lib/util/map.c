@@ -20,8 +20,8 @@ enum { BATCH = 32, FEWEST_SLOTS = 8 };
 #define KEYS_MAX (UINT64_C(0xFFFFFFFF) - 1) /* position + 1 must fit 32 bits */
 #define TAG      (~UINT64_C(0xFFFFFFFF))
 
-/* Empty slots, cleared by hand: pages of calloc would fault twice, when a slot is first read and when
- * it is written. */
+/* Empty slots, cleared by hand: pages of calloc would fault twice, when a slot is first read and
+ * when it is written. */
 static uint64_t *new_slots(uint64_t n)
 {
     uint64_t *slots = embi_large_alloc(n * sizeof *slots);
@@ -42,8 +42,8 @@ static uint64_t *probe(const struct embi_map *map, emb_str key, uint64_t hash)
     }
 }
 
-/* Enters keys first .. first+n-1 of `total`, n <= BATCH. The strings of the batch after it are asked
- * for: they lie far apart in a file whose rows are between them. */
+/* Enters keys first .. first+n-1 of `total`, n <= BATCH. The strings of the batch after it are
+ * asked for: they lie far apart in a file whose rows are between them. */
 static void enter(struct embi_map *map, uint64_t first, uint64_t n, uint64_t total)
 {
     uint64_t hashes[BATCH];

@@ -19,7 +19,7 @@
 #define EMBI_PHILOX_ROUNDS 10
 #define EMBI_PHILOX_M0     0xD2511F53u /* multipliers of the paper's table 2 */
 #define EMBI_PHILOX_M1     0xCD9E8D57u
-#define EMBI_PHILOX_W0     0x9E3779B9u /* Weyl constants that advance the key: the golden ratio ... */
+#define EMBI_PHILOX_W0     0x9E3779B9u /* Weyl constants that advance the key: golden ratio ... */
 #define EMBI_PHILOX_W1     0xBB67AE85u /* ... and sqrt(3) - 1, as 32-bit fractions */
 
 /* out[0..3] = the block at counter ctr[0..3] (word 0 is the least significant) of stream key[0..1].

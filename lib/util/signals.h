@@ -1,6 +1,7 @@
 /* signals.h - a stretch that no signal ends half way.
  *
- * Signals wait until it is over; only those that a fault raises stay with the thread that caused it.
+ * Signals wait until it is over; only those that a fault raises stay with the thread that caused
+ * it.
  */
 #ifndef EMBI_UTIL_SIGNALS_H
 #define EMBI_UTIL_SIGNALS_H
