@@ -1,5 +1,5 @@
-/* resize_args.c - from the options of `embtool resize` to those of the library: lists of tokens, and
- * what new rows hold.
+/* resize_args.c - from the options of `embtool resize` to those of the library: lists of tokens,
+ * and what new rows hold.
  */
 #include "resize.h"
 

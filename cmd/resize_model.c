@@ -1,5 +1,5 @@
-/* resize_model.c - `embtool resize` of a model directory: all tables in step with the tokenizer, the
- * config and the index.
+/* resize_model.c - `embtool resize` of a model directory: all tables in step with the tokenizer,
+ * the config and the index.
  *
  * The directory is locked and planned by the library; here the plan is said, its warnings too, the
  * result is written, and what does not agree in it is said.

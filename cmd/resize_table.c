@@ -1,5 +1,5 @@
-/* resize_table.c - `embtool resize` of a single file: the table with other rows, and the lists beside
- * it.
+/* resize_table.c - `embtool resize` of a single file: the table with other rows, and the lists
+ * beside it.
  *
  * The table and the lists (--row-map, --save-tokens) get their names only when all of them are
  * complete. The result is opened again and looked at.
@@ -152,8 +152,8 @@ static int write_table(struct resize *rz)
     return EXIT_DONE;
 }
 
-/* A list that nobody asked for has no path. It is handed on whole before the table gets its name: no
- * full disk takes the list of a table that was replaced. */
+/* A list that nobody asked for has no path. It is handed on whole before the table gets its name:
+ * no full disk takes the list of a table that was replaced. */
 static int open_list(struct resize *rz, const char *path, struct out *out,
                      int (*write)(struct resize *, struct out *))
 {

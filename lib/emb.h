@@ -813,17 +813,18 @@ EMB_API emb_status emb_resize_write(emb_ctx *ctx, const emb_table *table, const 
  *
  * In a model directory more than one tensor has an entry for each token, and all of them change
  * together: the input embedding, an output table of its own, stored copies of either (which stay
- * bit-equal to what they copy), output biases [V] and [1, V], tables of each layer. The plan is that
- * of the embedding (emb_resize_plan), and what new rows hold is made for each table from its own
- * rows; new entries of biases are 0, or with EMB_FILL_ROWS the mean of the entries of these rows.
- * With EMB_FILL_TABLE only the embedding's rows come from there; other tables get their mean rows.
+ * bit-equal to what they copy), output biases [V] and [1, V], tables of each layer. The plan is
+ * that of the embedding (emb_resize_plan), and what new rows hold is made for each table from its
+ * own rows; new entries of biases are 0, or with EMB_FILL_ROWS the mean of the entries of these
+ * rows. With EMB_FILL_TABLE only the embedding's rows come from there; other tables get their mean
+ * rows.
  *
  * What is written is a new directory: shards without such tensors and all other files are taken
- * over (links into a cache are followed and never written through), shards with them are copied with
- * the tables replaced, and what the small files say of tokens and sizes is changed in place: every
- * file that lists added tokens gets the new ones; config.json and an index of shards get the new
- * numbers, and not another byte. The directory appears in one step, after it was opened again and
- * looked at. Tokens can be added and rows at the end; they cannot be removed or change places.
+ * over (links into a cache are followed and never written through), shards with them are copied
+ * with the tables replaced, and what the small files say of tokens and sizes is changed in place:
+ * every file that lists added tokens gets the new ones; config.json and an index of shards get the
+ * new numbers, and not another byte. The directory appears in one step, after it was opened again
+ * and looked at. Tokens can be added and rows at the end; they cannot be removed or change places.
  */
 typedef struct emb_model_resize emb_model_resize;
 
@@ -892,13 +893,14 @@ typedef struct emb_model_plan {
     size_t n_warnings;
 } emb_model_plan;
 
-/* Plans the resize of the model that `table` is the embedding of: the table was opened by the path of
- * a directory, and lives until the close, as does what opts points to. Reads the rows that new ones
- * are made of, and one pass over the table for rows that are nearly equal to them. EMB_UNSUPPORTED:
- * weights that are not safetensors, or both a single file and an index; tables of different length;
- * quantised tables; `remove`, `keep` or `first`; tokenizer files of a kind that tokens cannot be added
- * to, or ids with a gap. EMB_BAD_DATA: two tokenizer files contradict each other. EMB_IO with err->sys EWOULDBLOCK: another run is at
- * work on the directory. Free with emb_model_resize_close. */
+/* Plans the resize of the model that `table` is the embedding of: the table was opened by the path
+ * of a directory, and lives until the close, as does what opts points to. Reads the rows that new
+ * ones are made of, and one pass over the table for rows that are nearly equal to them.
+ * EMB_UNSUPPORTED: weights that are not safetensors, or both a single file and an index; tables of
+ * different length; quantised tables; `remove`, `keep` or `first`; tokenizer files of a kind that
+ * tokens cannot be added to, or ids with a gap. EMB_BAD_DATA: two tokenizer files contradict each
+ * other. EMB_IO with err->sys EWOULDBLOCK: another run is at work on the directory. Free with
+ * emb_model_resize_close. */
 EMB_API emb_status emb_model_resize_open(emb_ctx *ctx, const emb_table *table,
                                          const emb_resize_opts *opts,
                                          const emb_model_resize_opts *model_opts,

@@ -1,5 +1,5 @@
-/* rewrite.c - see rewrite.h: what is the same for all formats, and raw files, whose bytes before the
- * rows and behind them stay.
+/* rewrite.c - see rewrite.h: what is the same for all formats, and raw files, whose bytes before
+ * the rows and behind them stay.
  *
  * Nothing of a table is checked anew: what was read in a format can be written in it.
  */

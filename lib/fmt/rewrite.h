@@ -4,15 +4,17 @@
  * The caller (ops/) says what the rows are; what stands around them, and in which form a row with
  * its token is stored, is the format's business. Between begin and end the rows come in order, and
  * with several tables (formats of named tensors) one table after another, as they lie in the file,
- * embi_rewrite_next between them: `kept` for rows that are taken over as they stand in the file, `put` for others. Where a format
- * has no form of its own for a row (`kept` is NULL) all rows go through put, as numbers.
+ * embi_rewrite_next between them: `kept` for rows that are taken over as they stand in the file,
+ * `put` for others. Where a format has no form of its own for a row (`kept` is NULL) all rows go
+ * through put, as numbers.
  */
 #ifndef EMBI_FMT_REWRITE_H
 #define EMBI_FMT_REWRITE_H
 
 #include "fmt/sink.h"
 
-/* One table to be replaced: entries along `axis` become `length`. Axes before it are of length 1. */
+/* One table to be replaced: entries along `axis` become `length`. Axes before it are of length
+ * 1. */
 struct embi_rewrite_part {
     const struct embi_tensor *table;
     int axis;
@@ -50,7 +52,8 @@ extern const struct embi_rewriter embi_rewriter_npy, embi_rewriter_safetensors,
 emb_status embi_rewrite_init(struct embi_rewrite *w, const struct embi_reader *r, size_t tensor,
                              const struct embi_layout *layout, uint64_t rows, emb_err *err);
 
-/* The same for several tensors of a safetensors file; parts [n] are sorted, and stay the caller's. */
+/* The same for several tensors of a safetensors file; parts [n] are sorted, and stay the
+ * caller's. */
 emb_status embi_rewrite_init_parts(struct embi_rewrite *w, const struct embi_reader *r,
                                    struct embi_rewrite_part *parts, size_t n, emb_err *err);
 

@@ -1,5 +1,5 @@
-/* folders.h - folders and all that is in them, by descriptor, seen to be on the disk. Symbolic links
- * are never followed. Only files of io/ include this.
+/* folders.h - folders and all that is in them, by descriptor, seen to be on the disk. Symbolic
+ * links are never followed. Only files of io/ include this.
  */
 #ifndef EMBI_IO_FOLDERS_H
 #define EMBI_IO_FOLDERS_H

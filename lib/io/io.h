@@ -39,7 +39,8 @@ struct embi_scheme {
     emb_status (*pread)(struct embi_io *io, void *dst, size_t n, uint64_t off, emb_err *err);
     /* The whole content in memory, valid until close. Optional. */
     emb_status (*map)(struct embi_io *io, const void **data, emb_err *err);
-    /* Bytes off .. of the mapping will not be needed soon: they need not stay in memory. Optional. */
+    /* Bytes off .. of the mapping will not be needed soon: they need not stay in memory.
+     * Optional. */
     void (*forget)(struct embi_io *io, uint64_t off, uint64_t n);
     /* The open file that the content is in, for calls of the system that copy. Optional. */
     int (*descriptor)(const struct embi_io *io);

@@ -10,7 +10,8 @@ enum { EMBI_NO_LOCK = -1 };
 
 /* Locks the directory `name` in the directory `parent` (a descriptor, or AT_FDCWD), shared with
  * others that share it or alone; the name stands for the locked directory then. *fd is closed to
- * unlock; EMBI_NO_LOCK where there are no locks. EMB_IO with EWOULDBLOCK: another process has it. */
+ * unlock; EMBI_NO_LOCK where there are no locks. EMB_IO with EWOULDBLOCK: another process has
+ * it. */
 emb_status embi_lock_dir(int parent, const char *name, bool alone, int *fd, emb_err *err);
 void embi_unlock(int fd);
 

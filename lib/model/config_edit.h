@@ -15,15 +15,15 @@ struct embi_config_rows {
 };
 
 /* The keys that count rows of the embedding (vocab_size at the top and in the text model inside,
- * decoder_vocab_size of shared tables, vocab_size_per_layer_input ...) get the new number where they
- * had the old one; where none had, the text model's vocab_size was wrong and gets it too. Without a
- * config.json, or such a key, nothing happens but a warning. */
+ * decoder_vocab_size of shared tables, vocab_size_per_layer_input ...) get the new number where
+ * they had the old one; where none had, the text model's vocab_size was wrong and gets it too.
+ * Without a config.json, or such a key, nothing happens but a warning. */
 emb_status embi_config_edit_rows(const struct embi_env *env, const char *dir,
                                  const struct embi_config_rows *rows, struct embi_file_edits *edits,
                                  emb_err *err);
 
-/* total_size and total_parameters of the index `name` grow by so much (or shrink). A key that is not
- * there is not made; one that holds something odd stays, with a warning. */
+/* total_size and total_parameters of the index `name` grow by so much (or shrink). A key that is
+ * not there is not made; one that holds something odd stays, with a warning. */
 emb_status embi_index_edit_totals(const struct embi_env *env, const char *dir, const char *name,
                                   int64_t more_bytes, int64_t more_params,
                                   struct embi_file_edits *edits, emb_err *err);

@@ -20,7 +20,8 @@ struct embi_config_objects {
                  inside, else 0 */
 };
 
-/* Finds them in the n bytes at s. Others, a vision_config or what no library knows, are left out. */
+/* Finds them in the n bytes at s. Others, a vision_config or what no library knows, are left
+ * out. */
 emb_status embi_config_objects_find(const char *s, size_t n, struct embi_config_objects *o,
                                     emb_err *err);
 

@@ -1,8 +1,8 @@
 /* token_list.h - the added tokens that one tokenizer file lists, with the places where they stand,
  * so that the file can be compared with others and edited.
  *
- * Three forms (docs/formats/tokenizers.md): tokenizer.json "added_tokens": [{"id", "content", ...}];
- * tokenizer_config.json "added_tokens_decoder": {"id": {"content", ...}}; added_tokens.json
+ * Three forms (docs/formats/tokenizers.md): tokenizer.json "added_tokens": [{"id", "content",
+ * ...}]; tokenizer_config.json "added_tokens_decoder": {"id": {"content", ...}}; added_tokens.json
  * {"content": id}.
  */
 #ifndef EMBI_MODEL_TOKEN_LIST_H
@@ -47,8 +47,8 @@ emb_status embi_token_list_read(struct embi_token_list *list, struct embi_json *
                                 enum embi_token_form form, emb_err *err);
 
 /* Reads the tokens that have roles, from the value of special_tokens_map.json: {"role": token or
- * [token, ...]}, a token being a string or an object with its content. All get the flag SPECIAL; ids
- * are 0. */
+ * [token, ...]}, a token being a string or an object with its content. All get the flag SPECIAL;
+ * ids are 0. */
 emb_status embi_token_roles_read(struct embi_token_list *list, struct embi_json *j, emb_err *err);
 
 void embi_token_list_free(struct embi_token_list *list);

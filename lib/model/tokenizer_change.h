@@ -36,8 +36,8 @@ emb_status embi_tokenizer_add(struct embi_tokenizer_change *c, emb_err *err);
  * added_tokens.json has to do. */
 emb_status embi_tokenizer_add_old(struct embi_tokenizer_change *c, emb_err *err);
 
-/* Appends those of the n tokens that have the bit of added_tokens_decoder or of added_tokens.json to
- * that object, which is made if it is not there. */
+/* Appends those of the n tokens that have the bit of added_tokens_decoder or of added_tokens.json
+ * to that object, which is made if it is not there. */
 emb_status embi_decoder_append(const struct embi_tokenizer_change *c,
                                const struct embi_token_fill *list, size_t n, emb_err *err);
 emb_status embi_added_append(const struct embi_tokenizer_change *c,

@@ -40,18 +40,18 @@ struct embi_tokenizer_changes {
 
 /* t is the tokenizer of dir, open. edits gets the files that change and no others.
  *
- * EMB_UNSUPPORTED: the ids have a gap, and not fill_gaps; the files are of a kind that tokens cannot
- * be added to; a token to be renamed is an ordinary piece. EMB_BAD_DATA: two files contradict each
- * other. EMB_BAD_ARG: a text that is empty, not UTF-8 or there already; an unknown role.
- * EMB_NOT_FOUND: a token to be renamed or given a role is not there. */
+ * EMB_UNSUPPORTED: the ids have a gap, and not fill_gaps; the files are of a kind that tokens
+ * cannot be added to; a token to be renamed is an ordinary piece. EMB_BAD_DATA: two files
+ * contradict each other. EMB_BAD_ARG: a text that is empty, not UTF-8 or there already; an unknown
+ * role. EMB_NOT_FOUND: a token to be renamed or given a role is not there. */
 emb_status embi_tokenizer_edit(const struct embi_env *env, const char *dir,
                                const struct embi_tokenizer *t,
                                const struct embi_tokenizer_changes *changes,
                                struct embi_file_edits *edits, emb_err *err);
 
 /* The id of the next new token, 1 + the largest that any file has. Refuses what embi_tokenizer_edit
- * would refuse of the files alone: contradictions, a kind that tokens cannot be added to, a gap that
- * is not to be filled. */
+ * would refuse of the files alone: contradictions, a kind that tokens cannot be added to, a gap
+ * that is not to be filled. */
 emb_status embi_tokenizer_next_id(const struct embi_env *env, const char *dir,
                                   const struct embi_tokenizer *t, bool fill_gaps, uint64_t *next_id,
                                   emb_err *err);

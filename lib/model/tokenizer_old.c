@@ -1,10 +1,10 @@
 /* tokenizer_old.c - new tokens where no file lists added tokens in the form that loaders ask for
- * first: directories without tokenizer.json whose tokenizer_config.json has no added_tokens_decoder,
- * as they were saved for years.
+ * first: directories without tokenizer.json whose tokenizer_config.json has no
+ * added_tokens_decoder, as they were saved for years.
  *
- * Best is to give tokenizer_config.json that list, since it alone says the flags of a token. Loaders
- * then look at special_tokens_map.json and added_tokens.json no more: the list has to hold all of
- * the latter, and the roles of the former must stand in tokenizer_config.json too. Else
+ * Best is to give tokenizer_config.json that list, since it alone says the flags of a token.
+ * Loaders then look at special_tokens_map.json and added_tokens.json no more: the list has to hold
+ * all of the latter, and the roles of the former must stand in tokenizer_config.json too. Else
  * added_tokens.json has to do.
  */
 #include "model/tokenizer_change.h"

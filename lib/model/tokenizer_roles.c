@@ -1,8 +1,8 @@
-/* tokenizer_roles.c - a token becomes the pad, eos ... token of a model: its text in the tokenizer's
- * files, its id in config.json and generation_config.json.
+/* tokenizer_roles.c - a token becomes the pad, eos ... token of a model: its text in the
+ * tokenizer's files, its id in config.json and generation_config.json.
  *
- * A key that is there gets the new value wherever it is; one that loaders look for is made. A list of
- * ids (several tokens may end a text) keeps the others.
+ * A key that is there gets the new value wherever it is; one that loaders look for is made. A list
+ * of ids (several tokens may end a text) keeps the others.
  */
 #include "model/tokenizer_change.h"
 

@@ -1,8 +1,8 @@
 /* vocab_tensors.c - see vocab_tensors.h: names first, then shapes, then bytes.
  *
- * With an architecture its own names decide what is an output table; elsewhere, names that many use.
- * Names alone never do: a table has two axes, and what is taken by a name of any model's has the
- * embedding's number of rows.
+ * With an architecture its own names decide what is an output table; elsewhere, names that many
+ * use. Names alone never do: a table has two axes, and what is taken by a name of any model's has
+ * the embedding's number of rows.
  */
 #include "model/vocab_tensors.h"
 

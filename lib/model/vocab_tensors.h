@@ -1,9 +1,10 @@
 /* vocab_tensors.h - all stored tensors of a model that have an entry for each token.
  *
- * The embedding, an output table of its own, copies of either, output biases, and tables of the same
- * tokens elsewhere: what has to change together when tokens come or go. Found by the names of the
- * architectures and by shape; copies by their bytes. A tensor that has V rows by chance (positions,
- * layers, images) is none. Implements docs/formats/model.md, "tensors with a vocabulary axis".
+ * The embedding, an output table of its own, copies of either, output biases, and tables of the
+ * same tokens elsewhere: what has to change together when tokens come or go. Found by the names of
+ * the architectures and by shape; copies by their bytes. A tensor that has V rows by chance
+ * (positions, layers, images) is none. Implements docs/formats/model.md, "tensors with a vocabulary
+ * axis".
  */
 #ifndef EMBI_MODEL_VOCAB_TENSORS_H
 #define EMBI_MODEL_VOCAB_TENSORS_H
@@ -36,8 +37,8 @@ struct embi_vocab_tensors {
 };
 
 /* Reads the headers of the files that hold such tensors, and the bytes of those that may be copies.
- * Sizes are not judged: a bias of another length is listed with its own. Tensors that are named like
- * an output table, have its shape and are none of the architecture's are warned of. */
+ * Sizes are not judged: a bias of another length is listed with its own. Tensors that are named
+ * like an output table, have its shape and are none of the architecture's are warned of. */
 emb_status embi_vocab_tensors_find(struct embi_model *m, struct embi_vocab_tensors *v,
                                    emb_err *err);
 void embi_vocab_tensors_free(struct embi_vocab_tensors *v);

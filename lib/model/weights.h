@@ -1,9 +1,9 @@
 /* weights.h - the tensors of a model, in whichever files they lie.
  *
- * A model is one file of named tensors, or shards with an index that says which tensor lies in which.
- * Names are known from the start; types, shapes and places only of files whose header was read,
- * which happens when it is asked for: a table of a model of two hundred shards opens one of them.
- * Implements docs/formats/model.md, "weights".
+ * A model is one file of named tensors, or shards with an index that says which tensor lies in
+ * which. Names are known from the start; types, shapes and places only of files whose header was
+ * read, which happens when it is asked for: a table of a model of two hundred shards opens one of
+ * them. Implements docs/formats/model.md, "weights".
  */
 #ifndef EMBI_MODEL_WEIGHTS_H
 #define EMBI_MODEL_WEIGHTS_H
@@ -39,8 +39,9 @@ struct embi_weights {
 emb_status embi_weights_of_reader(struct embi_reader *reader, struct embi_weights *w, emb_err *err);
 
 /* The weights of a directory, by the loaders' order: model.safetensors, its index,
- * pytorch_model.bin, its index, a *.safetensors that is the only one. A single file beside an index wins, with a warning (opts->strict: an error)
- * that names both. EMB_UNSUPPORTED: there are only weights of kinds that are not read. */
+ * pytorch_model.bin, its index, a *.safetensors that is the only one. A single file beside an index
+ * wins, with a warning (opts->strict: an error) that names both. EMB_UNSUPPORTED: there are only
+ * weights of kinds that are not read. */
 emb_status embi_weights_open(const struct embi_env *env, const char *dir,
                              const struct embi_read_opts *opts, struct embi_weights *w,
                              emb_err *err);

@@ -125,7 +125,8 @@ static bool role_token(const struct embi_checking *c, const struct role_files *f
     return false;
 }
 
-/* The options that give the role to the tokenizer's own token; NULL where it has none that counts. */
+/* The options that give the role to the tokenizer's own token; NULL where it has none that
+ * counts. */
 static const char *mend_role(const struct embi_checking *c, const struct role_files *f,
                              const char *role, char mend[MEND_MAX])
 {

@@ -81,7 +81,8 @@ static emb_status check_metadata(struct embi_checking *c, const char *index, emb
     return status ? embi_fail_in(err, "%s", index) : EMB_OK;
 }
 
-/* What an index promises and a shard does not have is a finding; so is a shard that is not there. */
+/* What an index promises and a shard does not have is a finding; so is a shard that is not
+ * there. */
 emb_status embi_check_index(struct embi_checking *c, bool *whole, emb_err *err)
 {
     const char *index = index_in_use(c);

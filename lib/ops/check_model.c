@@ -125,7 +125,8 @@ static emb_status check_tied(struct embi_checking *c, emb_err *err)
  * The tokenizer
  */
 
-/* Rows that ids may have: static embeddings may store fewer, with a tensor that maps ids to rows. */
+/* Rows that ids may have: static embeddings may store fewer, with a tensor that maps ids to
+ * rows. */
 static emb_status rows_for_ids(struct embi_checking *c, uint64_t *rows, emb_err *err)
 {
     const struct embi_tensor *t;

@@ -1,4 +1,5 @@
-/* near.h - rows of a table that are nearly given vectors, and vectors that are nearly each other. */
+/* near.h - rows of a table that are nearly given vectors, and vectors that are nearly each
+ * other. */
 #ifndef EMBI_OPS_NEAR_H
 #define EMBI_OPS_NEAR_H
 

@@ -1,7 +1,7 @@
 /* resize.c - emb_resize_write: a table with other rows, into a file of the same format.
  *
- * Rows that stay go from the mapped input to the output as bytes, in runs; new ones are made step by
- * step (fill.c). The output appears in one step, after everything was written, so it may replace
+ * Rows that stay go from the mapped input to the output as bytes, in runs; new ones are made step
+ * by step (fill.c). The output appears in one step, after everything was written, so it may replace
  * the input: that stays mapped, whole and unchanged until the end.
  */
 #include "ops/resize.h"

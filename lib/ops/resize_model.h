@@ -1,6 +1,6 @@
-/* resize_model.h - the inside of emb_model_resize: resize_model.c plans, resize_model_text.c edits the
- * small files, resize_model_say.c puts the plan into the form of emb.h, resize_model_rows.c makes new
- * entries, resize_model_write.c writes, resize_model_check.c looks at the result.
+/* resize_model.h - the inside of emb_model_resize: resize_model.c plans, resize_model_text.c edits
+ * the small files, resize_model_say.c puts the plan into the form of emb.h, resize_model_rows.c
+ * makes new entries, resize_model_write.c writes, resize_model_check.c looks at the result.
  */
 #ifndef EMBI_OPS_RESIZE_MODEL_H
 #define EMBI_OPS_RESIZE_MODEL_H
@@ -42,8 +42,8 @@ struct emb_model_resize {
     char **warnings;
 };
 
-/* r->o.next_id = the id of the first new token by the tokenizer's files, where any come. Refuses what
- * those files do not allow. */
+/* r->o.next_id = the id of the first new token by the tokenizer's files, where any come. Refuses
+ * what those files do not allow. */
 emb_status embi_model_resize_next_id(emb_model_resize *r, emb_err *err);
 
 /* r->edits = the small files that change; r->special. */
@@ -68,8 +68,8 @@ const struct embi_tensor *embi_model_resize_tensor(const emb_model_resize *r, si
 emb_status embi_new_entries_begin(emb_model_resize *r, emb_err *err);
 void embi_new_entries_end(emb_model_resize *r);
 
-/* dst = n new entries of tensor i, rows first .. of the plan; `nth` new ones are before them. n is at
- * most embi_new_entries_step. */
+/* dst = n new entries of tensor i, rows first .. of the plan; `nth` new ones are before them. n is
+ * at most embi_new_entries_step. */
 emb_status embi_new_entries_make(const emb_model_resize *r, size_t i, uint64_t first, uint64_t n,
                                  uint64_t nth, void *dst, emb_err *err);
 uint64_t embi_new_entries_step(const emb_model_resize *r, size_t i);

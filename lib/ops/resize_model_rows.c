@@ -25,7 +25,8 @@ static emb_status load_tokens(void *state, const emb_str **tokens, uint64_t *n, 
     return status;
 }
 
-/* A table of the model beside the embedding. What there was to warn of was said of the embedding. */
+/* A table of the model beside the embedding. What there was to warn of was said of the
+ * embedding. */
 static emb_status open_table(emb_model_resize *r, size_t i, emb_err *err)
 {
     struct embi_vocab_source source = {.state = (void *)r->table, .load = load_tokens};
@@ -99,8 +100,8 @@ static emb_status begin_bias(emb_model_resize *r, size_t i, emb_err *err)
  * How near new rows are
  */
 
-/* The first new rows that follow each other, at most SAMPLE_ROWS of them (one, where all are equal),
- * as x [*n, d]; *first is the row of the first. */
+/* The first new rows that follow each other, at most SAMPLE_ROWS of them (one, where all are
+ * equal), as x [*n, d]; *first is the row of the first. */
 static emb_status sample(emb_model_resize *r, uint64_t *first, size_t *n, double **x, emb_err *err)
 {
     const struct embi_fill *f = &r->entries[0].fill;

@@ -1,8 +1,8 @@
-/* resize_model_text.c - the small files of a model in step with its tables: tokens, names and roles in
- * the tokenizer's files, sizes in config.json and in the index of shards.
+/* resize_model_text.c - the small files of a model in step with its tables: tokens, names and roles
+ * in the tokenizer's files, sizes in config.json and in the index of shards.
  *
- * All edits are made in memory before anything is written; what they are is model/tokenizer_edit.h's
- * and model/config_edit.h's to say.
+ * All edits are made in memory before anything is written; what they are is
+ * model/tokenizer_edit.h's and model/config_edit.h's to say.
  */
 #include "ops/resize_model.h"
 

@@ -1,8 +1,8 @@
 /* resize_model_write.c - emb_model_resize_write: the new directory, file by file, and its name.
  *
- * Shards with tables that change are copied with those tables replaced (fmt/rewrite.h); edited files
- * are written; everything else is taken over. Nothing is ever written through a link or into a file
- * that is there. The directory is opened again before it gets its name.
+ * Shards with tables that change are copied with those tables replaced (fmt/rewrite.h); edited
+ * files are written; everything else is taken over. Nothing is ever written through a link or into
+ * a file that is there. The directory is opened again before it gets its name.
  */
 #include "fmt/rewrite.h"
 #include "io/newdir.h"

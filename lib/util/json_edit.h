@@ -1,7 +1,8 @@
 /* json_edit.h - changes a JSON text in memory by splicing: what is not meant to change keeps its
  * bytes, its order, its indentation and the spelling of its numbers.
  *
- * A list of edits is made over spans that the reader of json.h handed out, and is then applied once:
+ * A list of edits is made over spans that the reader of json.h handed out, and is then applied
+ * once:
  *
  *     struct embi_json_edits e = {.s = text, .n = n};
  *     struct embi_json_append a;
@@ -13,9 +14,9 @@
  *     status = embi_json_edits_apply(&e, &out, err);
  *     embi_json_edits_free(&e);
  *
- * - What is added has the style of the text: line breaks, indentation and blanks as between the last
- *   two items of its container and inside the last of them; where those are not there, as in the
- *   outermost value.
+ * - What is added has the style of the text: line breaks, indentation and blanks as between the
+ *   last two items of its container and inside the last of them; where those are not there, as in
+ *   the outermost value.
  * - Edits may be made in any order. Those at one place stay in the order in which they were made.
  * - Running out of memory is remembered and reported by embi_json_edits_apply.
  */
