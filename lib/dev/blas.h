@@ -44,8 +44,8 @@ struct embi_blas {
     void (*dsyrk)(int n, int k, const double *a, int lda, double *c, int ldc);
 
     /* Eigenvalues w[n] of a symmetric matrix a[n,n], of which a[i,j] with i <= j is read, smallest
-     * first; a is destroyed. These two return 0; EMBI_BLAS_NO_MEMORY; or another number where LAPACK
-     * gave up (it did not converge, or the matrix holds NaN). n <= EMBI_BLAS_MOST. */
+     * first; a is destroyed. These two return 0; EMBI_BLAS_NO_MEMORY; or another number where
+     * LAPACK gave up (it did not converge, or the matrix holds NaN). n <= EMBI_BLAS_MOST. */
     int (*dsyevd_values)(int n, double *a, int lda, double *w);
 
     /* Singular values s[min(m,n)] of a[m,n], largest first; a is destroyed. */

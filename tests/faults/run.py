@@ -91,7 +91,7 @@ SCENARIOS = [
     Scenario("stats with a spectrum", "stats t.npy --spectrum", (), {"t.npy": TABLE}, plugin=True, spared=("read",)),
     Scenario("stats with the spectrum of a Gram matrix",
              "stats t.raw --spectrum --format raw --input-dtype i8 --shape ,257", (), {"t.raw": GRAM_BYTES}, plugin=True,
-             spared="read"),                    # how much memory is free: no answer is no failure
+             spared=("read",)),                 # how much memory is free: no answer is no failure
     Scenario("init without unnamed files", "init 300 8 -o o.npy", ("o.npy",), {}, "unnamed:1+:EOPNOTSUPP"),
     Scenario("init over a file without unnamed files", "init 300 8 --force -o o.npy", ("o.npy",), {"o.npy": OLD},
              "unnamed:1+:EOPNOTSUPP"),
