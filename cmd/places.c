@@ -2,7 +2,6 @@
 #include "places.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,8 +31,10 @@ bool place_find(const char *const *places, size_t n, char *path, size_t size)
     if (!find_program(program))
         return false;
     for (size_t i = 0; i < n; i++) {
-        int length = snprintf(path, size, "%s/%s", program, places[i]);
-        if (length > 0 && (size_t)length < size && access(path, R_OK) == 0)
+        if (strlen(program) + 1 + strlen(places[i]) >= size)
+            continue;
+        stpcpy(stpcpy(stpcpy(path, program), "/"), places[i]);
+        if (access(path, R_OK) == 0)
             return true;
     }
     return false;
