@@ -5,7 +5,10 @@
 #include "report.h"
 #include "out.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* `list`: paths, each ended by a NUL. */
 static void add_path(struct embi_buf *list, const char *path)
@@ -103,15 +106,70 @@ static int put_report(struct run *run, struct out *out)
     return code;
 }
 
+/* Is the file `path`, which need not be there, in the directory `dir` or a folder of it? */
+static bool lies_in(const char *path, const char *dir)
+{
+    char folder[PATH_MAX], outer[PATH_MAX], parent[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    if (n >= sizeof parent || !realpath(dir, outer))
+        return false;
+    memcpy(parent, n ? path : ".", n ? n : 1);
+    parent[n ? n : 1] = 0;
+    if (!realpath(parent, folder))
+        return false;
+    n = strlen(outer);
+    return strncmp(folder, outer, n) == 0 && (folder[n] == 0 || folder[n] == '/');
+}
+
+/* Would the report take the place of this file, or of one in this directory? */
+static bool would_replace(const char *report, const char *path)
+{
+    struct stat a, b;
+    if (stat(report, &a) || !S_ISREG(a.st_mode) || stat(path, &b))
+        return false;
+    if (S_ISDIR(b.st_mode))
+        return lies_in(report, path);
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* With --force the report would be what is left of a file that was read. */
+static int check_inputs(struct run *run)
+{
+    const struct embi_buf *list = &run->inputs;
+    const char *report = run->common->report;
+    bool replaced = run->table_name && would_replace(report, run->table_name); /* a directory */
+    for (size_t at = 0; !replaced && !list->failed && at < list->n; at += strlen(list->s + at) + 1)
+        replaced = would_replace(report, list->s + at);
+    return replaced ? usage_error(run, "--report %s would replace what was read: name another file",
+                                  report)
+                    : EXIT_DONE;
+}
+
+static int check_output(struct run *run, const struct common *c)
+{
+    struct stat st;
+    if (!c->output)
+        return EXIT_DONE;
+    if (strcmp(c->output, c->report) == 0)
+        return usage_error(run, "--report and -o name the same file");
+    if (stat(c->output, &st) == 0 && S_ISDIR(st.st_mode) && lies_in(c->report, c->output))
+        return usage_error(run, "--report %s lies in the directory that -o makes", c->report);
+    return EXIT_DONE;
+}
+
 int report_run(struct run *run, void *opts)
 {
     const struct common *c = run->common;
-    struct out out;
-    if (c->output && strcmp(c->output, c->report) == 0)
-        return usage_error(run, "--report and -o name the same file");
-    int code = out_open(run, c->report, &out);
+    struct out out = {0};
+    int code = check_output(run, c);
+    if (code)
+        return code;
+    code = out_open(run, c->report, &out);
     if (!code)
         code = run->cmd->run(run, opts);
+    if (code <= EXIT_NO)
+        code = worse(code, check_inputs(run));
     if (code <= EXIT_NO)
         code = worse(code, put_report(run, &out));
     return out_close(&out, code);

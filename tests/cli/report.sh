@@ -39,3 +39,15 @@ embtool lookup -t w.txt cat -o same --report same || echo "exit $?"
 embtool lookup -t w.txt cat --report no/such.json || echo "exit $?"
 embtool lookup -t w.txt cat --report /dev/full || echo "exit $?"
 ls
+# It never takes the place of what was read, --force or not, and does not lie in a directory that is made.
+cp w.txt before
+embtool lookup -t w.txt cat -o cat.npy --report ./w.txt --force || echo "exit $?"
+cmp w.txt before
+embtool init 4 2 --arch llama -o m/ > out
+embtool stats m --report m/config.json --force > out || echo "exit $?"
+grep -c model_type m/config.json
+embtool resize m --rows 8 -o m2 --report m/model.safetensors --force > out || echo "exit $?"
+embtool stats m > out && grep rows out
+mkdir made
+embtool init 4 2 --arch llama -o made --report made/r.json > out || echo "exit $?"
+ls made
