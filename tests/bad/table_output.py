@@ -59,13 +59,13 @@ CASES = [
           "embtool: lookup: standard input: Bad file descriptor\n"),
     shell("standard error is closed", "embtool lookup 9 -t t.npy 2>&-", 3, ""),
 
-    *[shell(f"{f} beyond the size that is allowed", f"ulimit -f 4; embtool init 4000 4 -O {f} -o o.{f}", 4,
+    *[shell(f"{f} beyond the size that is allowed", f"ulimit -f 24; embtool init 4000 4 -O {f} -o o.{f}", 4,
             f"embtool: init: o.{f}: File too large\n") for f in ("npy", "npz", "safetensors", "raw")],
     shell("replaced file beyond the size that is allowed",
-          "ulimit -f 4; embtool init 4000 4 --force -o t.npy; code=$?; cmp t.npy t.npy; exit $code", 4,
+          "ulimit -f 24; embtool init 4000 4 --force -o t.npy; code=$?; cmp t.npy t.npy; exit $code", 4,
           "embtool: init: t.npy: File too large\n"),
     shell("text beyond the size that is allowed",
-          "ulimit -f 4; "
+          "ulimit -f 24; "
           "yes 0 | head -9000 | embtool lookup -t t.npy -o o.txt", 4, "embtool: lookup: o.txt: File too large\n"),
     shell("the table becomes shorter while it is read",
           "truncate -s 16777344 big.npy; mkfifo f; embtool lookup -t big.npy -i f -o o.npy & exec 3> f; echo 0 >&3; "
