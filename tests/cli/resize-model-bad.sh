@@ -50,3 +50,9 @@ try m --add-tokens x -o out
 echo '{"metadata": {}, "weight_map": {}}' > m/model.safetensors.index.json
 try m --rows 4 -o out
 ls
+# what cannot be read is found before anything is written, in place too
+rm m/model.safetensors.index.json
+printf '{"bos_token_id": 1,' > m/generation_config.json
+cp m/config.json config
+try m --rows 4 --in-place
+cmp config m/config.json
