@@ -2,6 +2,8 @@
  */
 #include "resize.h"
 
+#include "names.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +47,19 @@ static int split_role(struct resize *rz, size_t i, const char *text)
     return EXIT_DONE;
 }
 
+/* A name that goes to another token in the same run would mean two of them. */
+static int check_added(struct resize *rz, const emb_token_rename *r)
+{
+    char shown[WORD_MAX];
+    for (size_t i = 0; i < rz->add.n; i++) {
+        emb_str t = rz->add.v[i];
+        if (t.n == r->from.n && memcmp(t.s, r->from.s, t.n) == 0)
+            return usage_error(rz->run, "'%s' is renamed and added: do one, then the other",
+                               word_show(shown, t.s, t.n));
+    }
+    return EXIT_DONE;
+}
+
 int resize_names(struct resize *rz)
 {
     const struct resize_opts *o = rz->opts;
@@ -56,6 +71,8 @@ int resize_names(struct resize *rz)
         return fail_with(rz->run, EXIT_MEMORY, NULL, "out of memory");
     for (size_t i = 0; !code && i < o->renames.n; i++)
         code = split_rename(rz, o->renames.v[i], &rz->renames[i]);
+    for (size_t i = 0; !code && i < o->renames.n; i++)
+        code = check_added(rz, &rz->renames[i]);
     for (size_t i = 0; !code && i < o->roles.n; i++)
         code = split_role(rz, i, o->roles.v[i]);
     return code;

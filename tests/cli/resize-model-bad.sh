@@ -56,3 +56,6 @@ printf '{"bos_token_id": 1,' > m/generation_config.json
 cp m/config.json config
 try m --rows 4 --in-place
 cmp config m/config.json
+# a name that changes hands in the same run
+cp -r before named
+try named --rename-token a=A --add-token a -o out
