@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -59,6 +60,28 @@ static emb_status lock_root(emb_model_resize *r, emb_err *err)
     return EMB_OK;
 }
 
+/* Where in the root the model lies. A folder that is a link has its files elsewhere, and they do
+ * not take part when the root's name changes hands. */
+static emb_status find_inside(emb_model_resize *r, emb_err *err)
+{
+    const char *rest = r->m->dir + r->m->root_bytes;
+    char shown[EMBI_SHOW_MAX], *real = NULL;
+    struct stat st;
+    rest += strspn(rest, "/");
+    if (asprintf(&r->inside, "%s%s", rest, *rest ? "/" : "") < 0) {
+        r->inside = NULL;
+        return embi_fail_memory(err, strlen(rest), "a path");
+    }
+    if (!*rest || !r->mo.in_place || lstat(r->m->dir, &st) != 0 || !S_ISLNK(st.st_mode))
+        return EMB_OK;
+    emb_status status = embi_path_real(r->m->dir, &real, err);
+    if (!status)
+        status = embi_fail(err, EMB_UNSUPPORTED, -1, "%s is a link to %s: resize that in place",
+                           rest, embi_show(shown, (emb_str){real, strlen(real)}));
+    free(real);
+    return status;
+}
+
 static emb_status find_root(emb_model_resize *r, emb_err *err)
 {
     struct embi_model *m = r->table->model.state;
@@ -74,9 +97,8 @@ static emb_status find_root(emb_model_resize *r, emb_err *err)
     free(root);
     if (status)
         return status;
-    r->inside = m->dir + m->root_bytes;
-    r->inside += *r->inside == '/';
-    return lock_root(r, err);
+    status = find_inside(r, err);
+    return status ? status : lock_root(r, err);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -234,6 +256,9 @@ void emb_model_resize_close(emb_model_resize *r)
     for (size_t i = 0; i < r->plan.n_tensors; i++)
         free((char *)r->tensors[i].name);
     free(r->tensors);
+    for (size_t i = 0; i < r->plan.n_files; i++)
+        if (r->files[i].is_new)
+            free((char *)r->files[i].name);
     free(r->files);
     free(r->special);
     embi_file_edits_free(&r->edits);
@@ -242,6 +267,7 @@ void emb_model_resize_close(emb_model_resize *r)
     emb_resize_free(&r->rows);
     embi_unlock(r->lock);
     free(r->entries);
+    free(r->inside);
     free(r->root);
     free(r);
 }

@@ -26,8 +26,8 @@ struct emb_model_resize {
     struct embi_model *m; /* the table's */
     emb_resize_opts o;
     emb_model_resize_opts mo;
-    char *root;         /* the directory, without links in its path */
-    const char *inside; /* "", or "0_Transformer/": where in it the model lies */
+    char *root;   /* the directory, without links in its path */
+    char *inside; /* "", or "0_Transformer/": where in it the model lies */
     int lock;
     emb_resize rows;
     struct embi_vocab_tensors v;
@@ -37,8 +37,8 @@ struct emb_model_resize {
 
     emb_model_plan plan;
     emb_model_tensor *tensors;
-    emb_model_file *files;
-    bool *special; /* [rows.n_added] */
+    emb_model_file *files; /* names of new ones are malloc'd */
+    bool *special;         /* [rows.n_added] */
     char **warnings;
 };
 

@@ -112,6 +112,16 @@ static bool in_tree(const emb_model_resize *r, const char *inside)
     return false;
 }
 
+/* A file that was not there, by its name in the root. */
+static emb_status say_new_file(emb_model_resize *r, const struct embi_file_edit *e, emb_err *err)
+{
+    char *name;
+    if (asprintf(&name, "%s%s", r->inside, e->name) < 0)
+        return embi_fail_memory(err, strlen(e->name), "a file name");
+    r->files[r->plan.n_files++] = (emb_model_file){name, EMB_FILE_EDITED, true, e->bytes.n};
+    return EMB_OK;
+}
+
 static emb_status say_files(emb_model_resize *r, emb_err *err)
 {
     size_t n = r->tree.n + r->edits.n + 1;
@@ -119,16 +129,14 @@ static emb_status say_files(emb_model_resize *r, emb_err *err)
     if (!files)
         return embi_fail_memory(err, n * sizeof *files, "a plan");
     r->plan.files = r->files = files;
-    r->plan.n_files = 0;
     for (size_t i = 0; i < r->tree.n; i++)
         if (r->tree.list[i].kind != EMBI_TREE_FOLDER)
             say_file(r, &r->tree.list[i]);
-    for (size_t i = 0; i < r->edits.n; i++) {
-        const struct embi_file_edit *e = &r->edits.list[i];
-        if (!in_tree(r, e->name))
-            files[r->plan.n_files++] = (emb_model_file){e->name, EMB_FILE_EDITED, true, e->bytes.n};
-    }
-    return EMB_OK;
+    emb_status status = EMB_OK;
+    for (size_t i = 0; !status && i < r->edits.n; i++)
+        if (!in_tree(r, r->edits.list[i].name))
+            status = say_new_file(r, &r->edits.list[i], err);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -51,3 +51,13 @@ embtool resize m --add-tokens y -n > /dev/null
 # provenance: files that changed
 embtool resize m --add-tokens y -o reported --report r > /dev/null 2>&1
 sed 's/.*"inputs"/"inputs"/; s/"sha256":"[0-9a-f]*"/SHA/g' r
+
+# sentence-transformers keeps the model in a folder; a second run has nothing to do there either
+model
+mkdir st; mv m st/0_Transformer; echo '[]' > st/modules.json; rm st/0_Transformer/tokenizer_config.json
+embtool resize st --add-tokens '<|x|>,y' --role pad='<|x|>' -o folder | grep file
+(cd folder; echo *)
+embtool check folder
+embtool resize st --add-tokens '<|x|>,y' --role pad='<|x|>' --in-place -q > /dev/null
+diff -r st folder
+embtool resize st --add-tokens '<|x|>,y' --in-place | tail -n 1

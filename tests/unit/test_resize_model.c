@@ -330,6 +330,49 @@ Test(resize_model, what_stays)
     cr_assert(warned("pipe is a pipe"));
 }
 
+/* sentence-transformers keeps the model in a folder of its own: what is there is edited there. */
+Test(resize_model, a_model_in_a_folder)
+{
+    static const char *const folders[] = {"0_Transformer", "0_StaticEmbedding"};
+    char command[200], path[100];
+    const emb_token_role pad = {"pad", {"a", 1}};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        where = (emb_model_resize_opts){.size = sizeof where, .roles = &pad, .n_roles = 1};
+        make_small();
+        snprintf(command, sizeof command, "mkdir m/%s && mv m/*.* m/%s && echo x > m/modules.json",
+                 folders[i], folders[i]);
+        cr_assert_eq(system(command), 0);
+        resized(one, 1, "out");
+        HOLDS("out", EMBED, 3, 1, 1, 3, 3, 2, 2);
+        cr_assert_eq(system("ls out | wc -l | grep -qx 2"), 0); /* nothing beside the folder */
+        snprintf(command, sizeof command, "grep -q pad_token_id.*0 out/%s/config.json", folders[i]);
+        cr_assert_eq(system(command), 0);
+        snprintf(path, sizeof path, "%s/tokenizer_config.json", folders[i]);
+        const emb_model_plan *p = emb_model_resize_plan(resize);
+        size_t k = 0;
+        while (k < p->n_files && strcmp(p->files[k].name, path) != 0)
+            k++;
+        cr_assert(k < p->n_files && p->files[k].is_new);
+    }
+    where.in_place = true;
+    resized(one, 1, NULL);
+    finish();
+    cr_assert_eq(system("diff -r m out"), 0);
+}
+
+/* Files behind a link to a folder would not be replaced with the rest. */
+Test(resize_model, a_model_in_a_folder_that_is_a_link)
+{
+    make_small();
+    cr_assert_eq(system("mkdir real && mv m/*.* real && ln -s ../real m/0_Transformer"), 0);
+    resized(one, 1, "out");
+    HOLDS("out", EMBED, 3, 1, 1, 3, 3, 2, 2);
+    where.in_place = true;
+    cr_assert_eq(plan(one, 1), EMB_UNSUPPORTED);
+    cr_assert(strstr(err.msg, "0_Transformer is a link to ") && strstr(err.msg, "/real: resize"));
+    HOLDS("m", EMBED, 2, 1, 1, 3, 3);
+}
+
 /* In a hub's cache files are links into blobs: what changes becomes a file, and no blob does. */
 Test(resize_model, in_place_through_links)
 {
