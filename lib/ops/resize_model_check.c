@@ -7,31 +7,51 @@
 
 #include <inttypes.h>
 
-static emb_status wrong(emb_err *err, const char *what)
+/* The tensor of the new directory that tensor i of the plan has become. */
+static emb_status find_again(const emb_model_resize *r, struct embi_model *m, size_t i,
+                             size_t *tensor, emb_err *err)
 {
-    return embi_fail(err, EMB_BUG, -1, "the new directory is not as planned: %s", what);
+    const struct embi_vocab_tensor *v = &r->v.list[i];
+    const struct embi_tensor *t, *old = embi_model_resize_tensor(r, i);
+    uint64_t rows = r->entries[i].changes ? r->rows.rows : v->rows;
+    char shown[EMBI_SHOW_MAX];
+    *tensor = embi_weights_find(&m->weights, old->name);
+    embi_show(shown, old->name);
+    if (*tensor == EMBI_NO_TENSOR)
+        return embi_fail(err, EMB_BUG, -1, "the new directory has no %s", shown);
+    emb_status status = embi_weights_read(&m->weights, *tensor, &t, err);
+    if (status || (t->ndim == old->ndim && t->shape[v->axis] == rows))
+        return status;
+    return embi_fail(err, EMB_BUG, -1, "%s has %" PRIu64 " rows, expected %" PRIu64, shown,
+                     t->shape[v->axis], rows);
 }
 
-/* The same tensors with vocabulary axes, as long as planned, copies of each other as before. */
+/* Is what tensor i of the plan has become, `tensor`, still a copy of its leader? */
+static emb_status check_copy(const emb_model_resize *r, struct embi_model *m, size_t i,
+                             size_t tensor, emb_err *err)
+{
+    bool same;
+    size_t leader =
+        embi_weights_find(&m->weights, embi_model_resize_tensor(r, r->v.list[i].leader)->name);
+    char shown[EMBI_SHOW_MAX];
+    emb_status status = embi_weights_same(&m->weights, leader, tensor, &same, err);
+    if (status || same)
+        return status;
+    return embi_fail(err, EMB_BUG, -1, "%s was a copy, and is none in the new directory",
+                     embi_show(shown, embi_model_resize_tensor(r, i)->name));
+}
+
+/* By name: what else has as many rows now is no business of this resize. Leaders come before their
+ * copies. */
 static emb_status check_tensors(const emb_model_resize *r, struct embi_model *m, emb_err *err)
 {
-    struct embi_vocab_tensors v;
-    char shown[EMBI_SHOW_MAX];
-    emb_status status = embi_vocab_tensors_find(m, &v, err);
-    if (status)
-        return status;
-    if (v.n != r->v.n)
-        status = wrong(err, "another number of tables");
-    for (size_t i = 0; !status && i < v.n; i++) {
-        uint64_t rows = r->entries[i].changes ? r->rows.rows : r->v.list[i].rows;
-        embi_show(shown, m->weights.tensors[v.list[i].tensor].name);
-        if (v.list[i].rows != rows)
-            status = embi_fail(err, EMB_BUG, -1, "%s has %" PRIu64 " rows, expected %" PRIu64,
-                               shown, v.list[i].rows, rows);
-        else if (r->v.list[i].leader != i && v.list[i].leader != r->v.list[i].leader)
-            status = wrong(err, "copies that were equal differ");
+    emb_status status = EMB_OK;
+    size_t tensor;
+    for (size_t i = 0; !status && i < r->v.n; i++) {
+        status = find_again(r, m, i, &tensor, err);
+        if (!status && r->v.list[i].leader != i)
+            status = check_copy(r, m, i, tensor, err);
     }
-    embi_vocab_tensors_free(&v);
     return status;
 }
 
@@ -71,8 +91,7 @@ emb_status embi_model_resize_check(const emb_model_resize *r, const char *dir, e
     emb_status status = embi_model_open_dir(&r->quiet.env, dir, &opts, &m, err);
     if (status)
         return embi_fail_in(err, "the new directory");
-    if (r->v.n)
-        status = check_tensors(r, m, err);
+    status = check_tensors(r, m, err);
     if (!status)
         status = check_tokens(r, m, err);
     embi_model_free(m);

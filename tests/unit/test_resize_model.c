@@ -214,6 +214,20 @@ Test(resize_model, tables_of_layers)
     cr_assert(warned("stays as it is"));
 }
 
+/* Tables that have as many rows as the embedding has now, by chance, are no part of it still. */
+Test(resize_model, another_table_of_the_new_length)
+{
+    static const float rows[] = {1, 1, 3, 3};
+    const struct fixture_tensor t[] = {{EMBED, 2, 2, 0, rows},
+                                       {"other.word_embeddings.weight", 3, 2, 5, NULL},
+                                       {"decoder.bias", 3, 0, 7, NULL}};
+    make(t, 3, "{}", "a\nb\n");
+    resized(one, 1, "out");
+    HOLDS("out", EMBED, 3, 1, 1, 3, 3, 2, 2);
+    HOLDS("out", "other.word_embeddings.weight", 3, 5, 5, 5, 5, 5, 5);
+    ends_with("out/model.safetensors", (const float[]){7, 7, 7}, 3);
+}
+
 /* Random rows of an embedding and of its head are not the same ones. */
 Test(resize_model, each_table_has_its_own_chance)
 {
