@@ -239,7 +239,7 @@ static emb_status check_outside(const emb_model_resize *r, const char *path, emb
     char *real = NULL, *parent = NULL;
     emb_status status = embi_path_real(path, &real, err);
     if (!status || status == EMB_IO)
-        status = parent_of(path, &parent, err);
+        status = parent_of(real ? real : path, &parent, err);
     if (!status && real && strcmp(real, r->root) == 0)
         status = embi_fail(err, EMB_EXISTS, -1, "is the model itself: --in-place replaces it");
     else if (!status && strncmp(parent, r->root, n) == 0 && (!parent[n] || parent[n] == '/'))

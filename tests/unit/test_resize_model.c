@@ -545,6 +545,26 @@ Test(resize_model, targets)
     cr_assert_not(fixture_exists("out/mine"));
 }
 
+/* What a link leads to is inside as well. */
+Test(resize_model, a_target_inside_by_a_link)
+{
+    emb_write_opts force = {.size = sizeof force, .force = true};
+    make_small();
+    cr_assert_eq(system("mkdir m/empty m/old && echo {} > m/old/config.json && mkdir above && "
+                        "ln -s m/empty empty && ln -s m/old old && ln -s ../m above/m"),
+                 0);
+    cr_assert_eq(plan(one, 1), EMB_OK);
+    static const char *const paths[] = {"empty", "empty/", "old", "above/m/empty", "above/m/new"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        cr_assert_eq(emb_model_resize_write(resize, paths[i], &force, &err), EMB_BAD_ARG, "%s",
+                     paths[i]);
+        cr_assert_not_null(strstr(err.msg, "inside"));
+    }
+    cr_assert_eq(emb_model_resize_write(resize, "above/m", &force, &err), EMB_EXISTS);
+    cr_assert_eq(system("ls -A m/empty | wc -l | grep -qx 0 && ls -A m/old | wc -l | grep -qx 1"),
+                 0);
+}
+
 /* A file that cannot be read when its turn comes: nothing is left, and the old one is whole. */
 Test(resize_model, a_failure_leaves_nothing)
 {
