@@ -171,6 +171,19 @@ static void remove_leftovers(const struct embi_newdir *d)
     embi_dir_close(&dir);
 }
 
+/* The owner of what is replaced, where that is allowed: to root alone, and EINVAL says that a
+ * container does not know the user. 0 or errno. */
+static int keep_owner(const struct embi_newdir *d, const struct stat *old)
+{
+    struct stat st;
+    if (fstatat(d->parent, d->temp, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == old->st_uid &&
+        st.st_gid == old->st_gid)
+        return 0;
+    if (fchownat(d->parent, d->temp, old->st_uid, old->st_gid, AT_SYMLINK_NOFOLLOW) == 0)
+        return 0;
+    return errno == EPERM || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
+}
+
 static emb_status make_temp(struct embi_newdir *d, emb_err *err)
 {
     struct stat st;
@@ -182,8 +195,11 @@ static emb_status make_temp(struct embi_newdir *d, emb_err *err)
     embi_signals_restore(&before);
     if (sys)
         return embi_fail_errno(err, sys, NULL);
-    if (d->exists && stat(d->target, &st) == 0)
-        fchmodat(d->parent, d->temp, (st.st_mode & 07777) | S_IRWXU, 0);
+    if (!d->exists || stat(d->target, &st) != 0)
+        return EMB_OK;
+    if ((sys = keep_owner(d, &st)) != 0)
+        return embi_fail_errno(err, sys, NULL);
+    fchmodat(d->parent, d->temp, (st.st_mode & 07777) | S_IRWXU, 0);
     return EMB_OK;
 }
 

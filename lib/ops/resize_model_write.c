@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* One shard on its way. */
 struct shard {
@@ -139,41 +140,89 @@ static emb_status write_shard(emb_model_resize *r, struct embi_newdir *dir, size
  * All files
  */
 
-/* The permissions of the old file, behind links, for the new one. */
-static emb_status keep_mode(const char *from, const char *to, emb_err *err)
+/* In place by another user, root say, nothing changes hands. Elsewhere files are of who runs it. */
+static emb_status keep_owner(const emb_model_resize *r, const struct stat *old, const char *to,
+                             emb_err *err)
+{
+    struct stat st;
+    if (!r->mo.in_place ||
+        (lstat(to, &st) == 0 && st.st_uid == old->st_uid && st.st_gid == old->st_gid))
+        return EMB_OK;
+    if (lchown(to, old->st_uid, old->st_gid) == 0)
+        return EMB_OK;
+    /* for root alone; EINVAL: an id that a container does not know */
+    bool forbidden = errno == EPERM || errno == EINVAL || errno == ENOTSUP;
+    return forbidden ? EMB_OK : embi_fail_errno(err, errno, NULL);
+}
+
+/* The owner and the permissions of the old file, behind links, for the new one. */
+static emb_status keep_mode(const emb_model_resize *r, const char *from, const char *to,
+                            emb_err *err)
 {
     struct stat st;
     if (stat(from, &st) != 0)
         return EMB_OK;
-    if (chmod(to, st.st_mode & 07777) == 0 || errno == EPERM || errno == ENOTSUP)
-        return EMB_OK;
+    emb_status status = keep_owner(r, &st, to, err);
+    if (status || chmod(to, st.st_mode & 07777) == 0 || errno == EPERM || errno == ENOTSUP)
+        return status;
     return embi_fail_errno(err, errno, NULL);
+}
+
+/* What does not change. What is no file, folder or link stays behind if it is not in place. */
+static emb_status take_file(emb_model_resize *r, struct embi_newdir *dir,
+                            const struct embi_tree_entry *e, const char *from, const char *to,
+                            emb_err *err)
+{
+    struct stat st;
+    if (e->kind == EMBI_TREE_OTHER && !r->mo.in_place)
+        return EMB_OK;
+    emb_status status = embi_newdir_take(dir, r->root, e, r->mo.link || r->mo.in_place, err);
+    return status || lstat(from, &st) != 0 ? status : keep_owner(r, &st, to, err);
+}
+
+static emb_status write_entry(emb_model_resize *r, struct embi_newdir *dir,
+                              const struct embi_tree_entry *e, const char *from, const char *to,
+                              emb_err *err)
+{
+    const char *inside = embi_model_resize_inside(r, e->name);
+    const struct embi_file_edit *edit = inside ? embi_file_edits_find(&r->edits, inside) : NULL;
+    size_t shard = embi_model_resize_shard(r, e->name);
+    emb_status status;
+    if (!edit && shard == SIZE_MAX)
+        return take_file(r, dir, e, from, to, err);
+    if (edit)
+        status = embi_newdir_add(dir, e->name, edit->bytes.s, edit->bytes.n, err);
+    else if ((status = write_shard(r, dir, shard, to, err)) != EMB_OK)
+        embi_fail_in(err, "%s", e->name);
+    return status ? status : keep_mode(r, from, to, err);
 }
 
 static emb_status write_file(emb_model_resize *r, struct embi_newdir *dir,
                              const struct embi_tree_entry *e, emb_err *err)
 {
-    const char *inside = embi_model_resize_inside(r, e->name);
-    const struct embi_file_edit *edit = inside ? embi_file_edits_find(&r->edits, inside) : NULL;
-    size_t shard = embi_model_resize_shard(r, e->name);
-    if (!edit && shard == SIZE_MAX)
-        return e->kind == EMBI_TREE_OTHER && !r->mo.in_place
-                   ? EMB_OK
-                   : embi_newdir_take(dir, r->root, e, r->mo.link || r->mo.in_place, err);
     struct embi_buf from = {0}, to = {0};
     embi_buf_print(&from, "%s/%s", r->root, e->name);
     embi_buf_print(&to, "%s/%s", embi_newdir_path(dir), e->name);
     const char *old = embi_buf_cstr(&from), *path = embi_buf_cstr(&to);
-    emb_status status = EMB_OK;
-    if (from.failed || to.failed)
-        status = embi_fail_memory(err, from.n + to.n, "a path");
-    else if (edit)
-        status = embi_newdir_add(dir, e->name, edit->bytes.s, edit->bytes.n, err);
-    else if ((status = write_shard(r, dir, shard, path, err)) != EMB_OK)
-        embi_fail_in(err, "%s", e->name);
-    if (!status)
-        status = keep_mode(old, path, err);
+    emb_status status = from.failed || to.failed ? embi_fail_memory(err, from.n + to.n, "a path")
+                                                 : write_entry(r, dir, e, old, path, err);
     embi_buf_free(&from);
+    embi_buf_free(&to);
+    return status;
+}
+
+/* A file that was not there, `name` in the directory. In place it is whose the model is. */
+static emb_status write_new_file(emb_model_resize *r, struct embi_newdir *dir, const char *name,
+                                 const struct embi_buf *bytes, emb_err *err)
+{
+    struct embi_buf to = {0};
+    struct stat st;
+    emb_status status = embi_newdir_add(dir, name, bytes->s, bytes->n, err);
+    if (status || stat(r->root, &st) != 0)
+        return status;
+    embi_buf_print(&to, "%s/%s", embi_newdir_path(dir), name);
+    const char *path = embi_buf_cstr(&to);
+    status = to.failed ? embi_fail_memory(err, to.n, "a path") : keep_owner(r, &st, path, err);
     embi_buf_free(&to);
     return status;
 }
@@ -194,7 +243,7 @@ static emb_status write_new_files(emb_model_resize *r, struct embi_newdir *dir, 
         if (name.failed)
             status = embi_fail_memory(err, name.n, "a path");
         else if (!there)
-            status = embi_newdir_add(dir, path, e->bytes.s, e->bytes.n, err);
+            status = write_new_file(r, dir, path, &e->bytes, err);
     }
     embi_buf_free(&name);
     return status;

@@ -409,6 +409,30 @@ Test(resize_model, in_place_through_links)
     HOLDS("m", EMBED, 3, 1, 1, 3, 3, 2, 2);
 }
 
+/* Root resizes what is another user's: it stays theirs in place, and a copy is root's. */
+Test(resize_model, owners)
+{
+    const emb_token_role pad = {"pad", {"a", 1}};
+    if (getuid() != 0)
+        cr_skip("only root gives files away");
+    make_small();
+    where.roles = &pad;
+    where.n_roles = 1;
+    cr_assert_eq(system("mkdir m/sub && echo x > m/sub/x && ln -s x m/sub/link"), 0);
+    if (system("chown -hR 12:34 m && chmod 600 m/model.safetensors && chmod 2750 m") != 0)
+        cr_skip("users 12 and 34 are unknown here");
+    resized(one, 1, "out");
+    cr_assert_eq(system("find out ! -uid 0 | wc -l | grep -qx 0"), 0);
+    where.in_place = true;
+    resized(one, 1, NULL);
+    finish();
+    cr_assert(fixture_exists("m/tokenizer_config.json")); /* a new one */
+    cr_assert_eq(system("find m '(' -uid 12 -gid 34 -o -print ')' | wc -l | grep -qx 0"), 0);
+    cr_assert_eq(mode_of("m"), 02750);
+    cr_assert_eq(mode_of("m/model.safetensors"), 0600);
+    HOLDS("m", EMBED, 3, 1, 1, 3, 3, 2, 2);
+}
+
 Test(resize_model, links)
 {
     struct stat a, b;
