@@ -34,6 +34,8 @@ struct embi_newdir {
     char temp[NAME_MAX + 1]; /* its name in parent; "" where there is none                    */
     bool exists;             /* the target is there, and a directory                          */
     int lock;                /* on the temporary directory                                    */
+    int target_lock;         /* on what is to be replaced; of EXCHANGE the caller has it      */
+    struct stat replaced;    /* what is to be replaced                                        */
     bool force, sync, exchange;
 };
 
@@ -138,7 +140,7 @@ static int make_dir(struct embi_newdir *d, const char *name)
     if (embi_lock_dir(d->parent, name, true, &d->lock, &err) == EMB_OK)
         return 0;
     unlinkat(d->parent, name, AT_REMOVEDIR);
-    return err.sys == EWOULDBLOCK ? EEXIST : err.sys;
+    return err.sys == EWOULDBLOCK || err.sys == ENOENT ? EEXIST : err.sys;
 }
 
 /* ".NAME.tmp.PID.N" */
@@ -184,6 +186,18 @@ static int keep_owner(const struct embi_newdir *d, const struct stat *old)
     return errno == EPERM || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
 }
 
+/* No run that is at work in it loses it, and no two replace it at a time. */
+static emb_status lock_target(struct embi_newdir *d, emb_err *err)
+{
+    if (!d->exists || !d->force)
+        return EMB_OK;
+    emb_status status =
+        d->exchange ? EMB_OK : embi_lock_dir(d->parent, d->name, true, &d->target_lock, err);
+    if (!status && fstatat(d->parent, d->name, &d->replaced, 0) != 0)
+        status = embi_fail_errno(err, errno, NULL);
+    return status;
+}
+
 static emb_status make_temp(struct embi_newdir *d, emb_err *err)
 {
     struct stat st;
@@ -212,7 +226,7 @@ emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsign
         return embi_fail_memory(err, sizeof *d, "a directory");
     d->env = env;
     d->parent = -1;
-    d->lock = EMBI_NO_LOCK;
+    d->lock = d->target_lock = EMBI_NO_LOCK;
     d->force = mode & EMBI_IO_FORCE;
     d->exchange = mode & EMBI_IO_EXCHANGE;
     emb_status status = settle_target(d, path, err);
@@ -224,6 +238,8 @@ emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsign
         status = fail_exists(err);
     if (!status)
         status = open_parent(d, err);
+    if (!status)
+        status = lock_target(d, err);
     if (!status)
         remove_leftovers(d);
     if (!status)
@@ -351,6 +367,14 @@ static int replace(struct embi_newdir *d)
     return unknown && !d->exchange ? replace_in_two_steps(d) : errno;
 }
 
+/* Does the name stand for something else than what was locked? That it is gone is no loss. */
+static bool is_another(const struct embi_newdir *d)
+{
+    struct stat st;
+    return d->exists && d->force && fstatat(d->parent, d->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (st.st_dev != d->replaced.st_dev || st.st_ino != d->replaced.st_ino);
+}
+
 /* No signal ends the program between two steps. */
 static int take_name(struct embi_newdir *d)
 {
@@ -386,6 +410,8 @@ static void remove_replaced(struct embi_newdir *d)
 emb_status embi_newdir_commit(struct embi_newdir *d, emb_err *err)
 {
     int sys = d->sync ? embi_sync_tree(d->parent, d->temp) : 0;
+    if (!sys && is_another(d))
+        return embi_fail(err, EMB_IO, -1, "was replaced by another run meanwhile: start again");
     if (!sys)
         sys = take_name(d);
     if (sys == EEXIST || sys == ENOTEMPTY || sys == ENOTDIR)
@@ -408,6 +434,7 @@ void embi_newdir_close(struct embi_newdir *d)
         return;
     remove_temp(d);
     embi_unlock(d->lock);
+    embi_unlock(d->target_lock);
     if (d->parent >= 0)
         close(d->parent);
     free(d->path);

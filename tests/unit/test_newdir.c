@@ -4,6 +4,8 @@
  * docs/design.md ("Output").
  */
 #include "io/newdir.h"
+
+#include "io/lock.h"
 #include "io_fixture.h"
 #include "refuse_call.h"
 
@@ -181,6 +183,47 @@ Test(newdir, what_goes_away_meanwhile_is_no_loss)
     embi_newdir_close(dir);
     cr_assert_eq(entries("d"), 0);
     cr_assert_eq(entries("."), 1);
+}
+
+/* A run that replaces the directory, and one that is at work in it, keep apart. */
+Test(newdir, what_is_replaced_is_locked)
+{
+    struct embi_newdir *second;
+    int lock;
+    put_old("d");
+    cr_assert_eq(begin("d", EMBI_IO_FORCE), EMB_OK);
+    cr_assert_eq(embi_lock_dir(AT_FDCWD, "d", false, &lock, &err), EMB_IO);
+    cr_assert_eq(embi_newdir_open(&env, "d", EMBI_IO_WRITE | EMBI_IO_FORCE, &second, &err), EMB_IO);
+    cr_assert_eq(err.sys, EWOULDBLOCK);
+    cr_assert_not_null(strstr(err.msg, "another run"));
+    cr_assert_eq(entries("."), 2); /* the first one's alone is beside it */
+    embi_newdir_close(dir);
+    cr_assert_eq(embi_lock_dir(AT_FDCWD, "d", true, &lock, &err), EMB_OK);
+    cr_assert_eq(begin("d", EMBI_IO_FORCE), EMB_IO);
+    cr_assert_eq(make("d", EMBI_IO_FORCE | EMBI_IO_EXCHANGE, "mine"), EMB_OK, "%s", err.msg);
+    cr_assert(text_is("d/f", "mine"));
+    cr_assert_eq(make("d", EMBI_IO_FORCE, "next"), EMB_OK, "%s", err.msg);
+    cr_assert(text_is("d/f", "next"));
+    embi_unlock(lock);
+    cr_assert_eq(entries("."), 1);
+}
+
+/* Only what was there, and locked, is replaced. */
+Test(newdir, what_is_replaced_meanwhile_is_not_replaced)
+{
+    static const unsigned modes[] = {0, EMBI_IO_EXCHANGE};
+    for (size_t i = 0; i < EMBI_LEN(modes); i++) {
+        put_old("d");
+        cr_assert_eq(begin("d", EMBI_IO_FORCE | modes[i]), EMB_OK);
+        cr_assert_eq(rename("d", "away"), 0);
+        put_old("d");
+        cr_assert_eq(embi_newdir_commit(dir, &err), EMB_IO);
+        cr_assert_not_null(strstr(err.msg, "replaced by another run meanwhile"));
+        embi_newdir_close(dir);
+        cr_assert(text_is("d/old", "old") && text_is("away/old", "old"));
+        cr_assert_eq(entries("."), 2);
+        cr_assert_eq(system("rm -r d away"), 0);
+    }
 }
 
 Test(newdir, system_without_renameat2)
