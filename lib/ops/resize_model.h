@@ -75,7 +75,7 @@ emb_status embi_new_entries_make(const emb_model_resize *r, size_t i, uint64_t f
 uint64_t embi_new_entries_step(const emb_model_resize *r, size_t i);
 
 /* Opens the directory that was written: has every tensor the entries that were planned, are copies
- * equal, has every token its id? EMB_BUG where not. */
+ * equal, has every token its id, every edited file its bytes? EMB_BUG where not. */
 emb_status embi_model_resize_check(const emb_model_resize *r, const char *dir, emb_err *err);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "ops/resize_model.h"
 
+#include "model/sidecar.h"
 #include "util/err.h"
 
 #include <inttypes.h>
@@ -84,6 +85,24 @@ static emb_status check_tokens(const emb_model_resize *r, const struct embi_mode
     return status;
 }
 
+/* Each file that was edited lies where the model is read, byte for byte. */
+static emb_status check_files(const emb_model_resize *r, const struct embi_model *m, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    for (size_t i = 0; !status && i < r->edits.n; i++) {
+        const struct embi_file_edit *e = &r->edits.list[i];
+        struct embi_sidecar file;
+        status = embi_sidecar_open(m->env, m->dir, e->name, &file, err);
+        if (status)
+            return status;
+        if (!file.io || file.n != e->bytes.n || memcmp(file.s, e->bytes.s, file.n) != 0)
+            status =
+                embi_fail(err, EMB_BUG, -1, "%s is not as planned in the new directory", e->name);
+        embi_sidecar_close(&file);
+    }
+    return status;
+}
+
 emb_status embi_model_resize_check(const emb_model_resize *r, const char *dir, emb_err *err)
 {
     struct embi_model *m;
@@ -91,7 +110,9 @@ emb_status embi_model_resize_check(const emb_model_resize *r, const char *dir, e
     emb_status status = embi_model_open_dir(&r->quiet.env, dir, &opts, &m, err);
     if (status)
         return embi_fail_in(err, "the new directory");
-    status = check_tensors(r, m, err);
+    status = check_files(r, m, err);
+    if (!status)
+        status = check_tensors(r, m, err);
     if (!status)
         status = check_tokens(r, m, err);
     embi_model_free(m);

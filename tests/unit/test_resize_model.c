@@ -6,6 +6,7 @@
 #include "model_fixture.h"
 
 #include "emb.h"
+#include "ops/resize_model.h"
 
 #include <errno.h>
 #include <string.h>
@@ -602,6 +603,34 @@ Test(resize_model, a_failure_leaves_nothing)
     finish();
     cr_assert_eq(system("ls -A | tr '\\n' ' ' | grep -qx 'm '"), 0);
     HOLDS("m", EMBED, 2, 1, 1, 3, 3);
+}
+
+/* Before the new directory gets its name each part of it is looked at; here it has it already. */
+Test(resize_model, what_is_not_as_planned)
+{
+    static const struct fixture_tensor t[] = {{EMBED, 2, 2, 0, two_rows},
+                                              {HEAD, 2, 2, 0, two_rows}};
+    static const struct fixture_tensor apart[] = {{EMBED, 3, 2, 1, NULL}, {HEAD, 3, 2, 2, NULL}};
+    static const struct {
+        const char *spoil, *says;
+    } cases[] = {{"echo >> new/config.json", "config.json is not as planned"},
+                 {"tr 3 2 < out/config.json > new/config.json", "config.json is not as planned"},
+                 {"rm new/added_tokens.json", "added_tokens.json is not as planned"},
+                 {"rm new/vocab.txt", "has no <x> with id 2"},
+                 {"cp m/model.safetensors new", "has 2 rows, expected 3"},
+                 {"cp single new/model.safetensors", "has no " HEAD},
+                 {"cp apart new/model.safetensors", "was a copy"}};
+    make(t, 2, "{\"model_type\":\"llama\",\"vocab_size\":2}", "a\nb\n");
+    fixture_weights("single", apart, 1);
+    fixture_weights("apart", apart, 2);
+    resized(one, 1, "out");
+    cr_assert_eq(embi_model_resize_check(resize, "out", &err), EMB_OK, "%s", err.msg);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_assert_eq(system("rm -rf new && cp -r out new"), 0);
+        cr_assert_eq(system(cases[i].spoil), 0);
+        cr_assert_eq(embi_model_resize_check(resize, "new", &err), EMB_BUG, "%s", cases[i].spoil);
+        cr_assert_not_null(strstr(err.msg, cases[i].says), "%s: %s", cases[i].spoil, err.msg);
+    }
 }
 
 Test(resize_model, stale_companions)
