@@ -106,6 +106,13 @@ static emb_status check_gap(const struct embi_tokenizer_change *c, emb_err *err)
     return EMB_OK;
 }
 
+/* Without new tokens a gap is filled where it can be, and nothing else is asked of the files. */
+static bool adds_nothing(const struct embi_tokenizer_change *c)
+{
+    const struct embi_token_sources *s = &c->sources;
+    return c->changes->n_add == 0 && (!c->changes->fill_gaps || !s->gap[0] || s->unfillable);
+}
+
 static emb_status check_kind(const struct embi_tokenizer_change *c, const struct embi_tokenizer *t,
                              emb_err *err)
 {
@@ -173,7 +180,7 @@ static emb_status list_additions(struct embi_tokenizer_change *c, emb_err *err)
 static emb_status add_tokens(struct embi_tokenizer_change *c, const struct embi_tokenizer *t,
                              emb_err *err)
 {
-    if (c->changes->n_add == 0 && !c->changes->fill_gaps)
+    if (adds_nothing(c))
         return EMB_OK;
     emb_status status = check_kind(c, t, err);
     if (!status)
@@ -242,18 +249,20 @@ emb_status embi_tokenizer_edit(const struct embi_env *env, const char *dir,
 }
 
 emb_status embi_tokenizer_next_id(const struct embi_env *env, const char *dir,
-                                  const struct embi_tokenizer *t, bool fill_gaps, uint64_t *next_id,
+                                  const struct embi_tokenizer *t,
+                                  const struct embi_tokenizer_changes *changes, uint64_t *next_id,
                                   emb_err *err)
 {
-    const struct embi_tokenizer_changes changes = {.fill_gaps = fill_gaps};
-    struct embi_tokenizer_change c = {.env = env, .dir = dir, .changes = &changes};
+    struct embi_tokenizer_change c = {.env = env, .dir = dir, .changes = changes};
     emb_status status = embi_token_sources_open(env, dir, t, &c.sources, err);
     if (status)
         return status;
-    *next_id = c.sources.next_id;
-    status = check_kind(&c, t, err);
-    if (!status)
-        status = check_gap(&c, err);
+    if (!adds_nothing(&c)) {
+        *next_id = c.sources.next_id;
+        status = check_kind(&c, t, err);
+        if (!status)
+            status = check_gap(&c, err);
+    }
     embi_token_sources_free(&c.sources);
     return status;
 }

@@ -35,7 +35,8 @@ struct embi_tokenizer_changes {
     size_t n_roles;
     bool list_special; /* new special tokens also become items of additional_special_tokens and
                           extra_special_tokens, where these are lists */
-    bool fill_gaps;    /* give tokens to ids that loaders would number differently */
+    bool fill_gaps;    /* give tokens to ids that loaders would number differently; without new
+                          tokens only where that can be done, and nothing is refused */
 };
 
 /* t is the tokenizer of dir, open. edits gets the files that change and no others.
@@ -49,11 +50,13 @@ emb_status embi_tokenizer_edit(const struct embi_env *env, const char *dir,
                                const struct embi_tokenizer_changes *changes,
                                struct embi_file_edits *edits, emb_err *err);
 
-/* The id of the next new token, 1 + the largest that any file has. Refuses what embi_tokenizer_edit
- * would refuse of the files alone: contradictions, a kind that tokens cannot be added to, a gap
- * that is not to be filled. */
+/* The id of the next new token, 1 + the largest that any file has; of the changes n_add and
+ * fill_gaps count. Refuses what embi_tokenizer_edit would refuse of the files alone:
+ * contradictions, a kind that tokens cannot be added to, a gap that is not to be filled. Where
+ * nothing would be added or filled, *next_id stays. */
 emb_status embi_tokenizer_next_id(const struct embi_env *env, const char *dir,
-                                  const struct embi_tokenizer *t, bool fill_gaps, uint64_t *next_id,
+                                  const struct embi_tokenizer *t,
+                                  const struct embi_tokenizer_changes *changes, uint64_t *next_id,
                                   emb_err *err);
 
 #endif

@@ -35,15 +35,22 @@ static emb_status any_new(const emb_model_resize *r, bool *any, emb_err *err)
     return status;
 }
 
+/* A copy without new tokens stays as the model is, whatever the directory that it replaces. */
+static bool fills_alone(const emb_model_resize *r)
+{
+    return r->mo.fill_gaps && r->mo.in_place && r->m->tokenizer_found;
+}
+
 emb_status embi_model_resize_next_id(emb_model_resize *r, emb_err *err)
 {
-    bool any = r->mo.fill_gaps;
+    bool any;
     if (r->mo.no_tokenizer || !r->m->tokenizer_found)
         return EMB_OK;
-    emb_status status = any ? EMB_OK : any_new(r, &any, err);
-    if (status || !any)
+    emb_status status = any_new(r, &any, err);
+    if (status || (!any && !fills_alone(r)))
         return status;
-    return embi_tokenizer_next_id(&r->quiet.env, r->m->dir, &r->m->tokenizer, r->mo.fill_gaps,
+    struct embi_tokenizer_changes changes = {.n_add = any, .fill_gaps = r->mo.fill_gaps};
+    return embi_tokenizer_next_id(&r->quiet.env, r->m->dir, &r->m->tokenizer, &changes,
                                   &r->o.next_id, err);
 }
 
@@ -98,7 +105,7 @@ static emb_status list_changes(const emb_model_resize *r, struct changes *c, emb
                                              .n_renames = mo->n_renames,
                                              .roles = c->roles,
                                              .n_roles = mo->n_roles,
-                                             .fill_gaps = mo->fill_gaps};
+                                             .fill_gaps = mo->fill_gaps && (n || fills_alone(r))};
     return EMB_OK;
 }
 
@@ -106,8 +113,8 @@ static emb_status edit_tokenizer(emb_model_resize *r, emb_err *err)
 {
     struct changes c = {0};
     emb_status status = list_changes(r, &c, err);
-    bool any = c.all.n_add || c.all.n_renames || c.all.n_roles;
-    if (!status && (any || (r->mo.fill_gaps && r->m->tokenizer_found)))
+    bool any = c.all.n_add || c.all.n_renames || c.all.n_roles || c.all.fill_gaps;
+    if (!status && any)
         status =
             embi_tokenizer_edit(&r->ctx->env, r->m->dir, &r->m->tokenizer, &c.all, &r->edits, err);
     free_changes(&c);

@@ -40,6 +40,12 @@ embtool resize m --add-tokens x -o filled --force
 cat filled/tokenizer.json
 embtool check filled
 rm -r filled
+# --force without new tokens: a copy keeps the gap, in place it is filled
+embtool resize m --rows 6 -o six --force -q > /dev/null 2>&1
+cmp m/tokenizer.json six/tokenizer.json
+embtool resize six --in-place --force -q > /dev/null 2>&1
+grep -c filler_3 six/tokenizer.json
+rm -r six
 # two files that contradict each other
 echo '{"<g>": 5}' > m/added_tokens.json
 try m --add-tokens x -o out

@@ -292,6 +292,20 @@ Test(tokenizer_edit, holes_are_filled_in_the_vocabulary)
             "\"WordLevel\", \"vocab\": {\"a\": 0, \"d\": 3, \"<x>\": 1, \"<|filler_2|>\": 2}}}");
 }
 
+/* What fills gaps must not stand in the way of sizes: without new tokens no file is refused. */
+Test(tokenizer_edit, nothing_to_fill)
+{
+    struct embi_tokenizer_changes changes = {.fill_gaps = true};
+    put_text("qwen.tiktoken", "YQ== 0\nYg== 1\n");
+    cr_expect_eq(edit(&changes), EMB_OK, "%s", err.msg);
+    cr_expect_eq(edits.n, 0);
+    unlink("qwen.tiktoken");
+    put_json("\"a\": 0, \"b\": 1",
+             "{\"id\": 3, \"content\": \"d\"}, {\"id\": 2, \"content\": \"c\"}");
+    cr_expect_eq(edit(&changes), EMB_OK, "%s", err.msg);
+    cr_expect_eq(edits.n, 0);
+}
+
 Test(tokenizer_edit, contradictions)
 {
     struct embi_tokenizer_changes changes = {0};
