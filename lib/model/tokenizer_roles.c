@@ -2,7 +2,7 @@
  * tokenizer's files, its id in config.json and generation_config.json.
  *
  * A key that is there gets the new value wherever it is; one that loaders look for is made. A list
- * of ids (several tokens may end a text) keeps the others.
+ * of ids (several tokens may end a text) keeps the others, an object with flags keeps the flags.
  */
 #include "model/tokenizer_change.h"
 
@@ -54,6 +54,18 @@ static bool list_has(const struct embi_json_value *list, const struct value *x)
     return false;
 }
 
+/* A token may be written with its flags, as an object: what counts is its content then. */
+static struct embi_json_value value_of(const struct embi_json_value *v)
+{
+    struct embi_json_value content;
+    emb_err ignored;
+    if (v->kind != EMBI_JSON_OBJECT ||
+        embi_json_member_of(v->s, v->n, "content", &content, &ignored) != EMB_OK ||
+        content.kind != EMBI_JSON_STRING)
+        return *v;
+    return content;
+}
+
 static void set_value(struct embi_json_edits *e, const struct embi_json_value *v,
                       const struct value *x)
 {
@@ -96,6 +108,7 @@ static emb_status set_in(struct embi_text_edit *text, const struct embi_json_val
         if (status || v.kind == 0)
             continue;
         found = true;
+        v = value_of(&v);
         set_value(&text->json, &v, x);
     }
     if (!status && !found && x->made)

@@ -424,16 +424,18 @@ Test(tokenizer_edit, roles)
         .add = add, .n_add = 1, .roles = list, .n_roles = EMBI_LEN(list)};
     put_json("\"a\": 0, \"b\": 1", "");
     put_text("tokenizer_config.json", "{\"eos_token\": {\"content\": \"a\"}}");
-    put_text("special_tokens_map.json", "{\"eos_token\": \"a\"}");
+    put_text("special_tokens_map.json",
+             "{\"eos_token\": \"a\", \"mask_token\": {\"content\": \"<p>\", \"lstrip\": true}}");
     put_text("config.json",
              "{\n  \"eos_token_id\": [0, 7],\n  \"text_config\": {\"pad_token_id\": null},\n  "
              "\"vision_config\": {\"pad_token_id\": 5}\n}");
     put_text("generation_config.json", "{\"eos_token_id\": 0}\n");
     cr_assert_eq(edit(&changes), EMB_OK, "%s", err.msg);
     file_is("tokenizer_config.json",
-            "{\"eos_token\": \"b\", \"pad_token\": \"<p>\", \"mask_token\": \"a\"}");
+            "{\"eos_token\": {\"content\": \"b\"}, \"pad_token\": \"<p>\", \"mask_token\": \"a\"}");
     file_is("special_tokens_map.json",
-            "{\"eos_token\": \"b\", \"pad_token\": \"<p>\", \"mask_token\": \"a\"}");
+            "{\"eos_token\": \"b\", \"mask_token\": {\"content\": \"a\", \"lstrip\": true}, "
+            "\"pad_token\": \"<p>\"}");
     file_is("config.json",
             "{\n  \"eos_token_id\": [0, 7, 1],\n  \"text_config\": {\"pad_token_id\": 2},\n  "
             "\"vision_config\": {\"pad_token_id\": 5}\n}");
@@ -451,6 +453,8 @@ Test(tokenizer_edit, roles_that_are_so)
     struct embi_tokenizer_changes changes = {.roles = &pad, .n_roles = 1};
     put_json("\"a\": 0, \"b\": 1", "");
     put_text("tokenizer_config.json", "{\"pad_token\": \"b\"}");
+    put_text("special_tokens_map.json",
+             "{\"pad_token\": {\"content\": \"\\u0062\", \"lstrip\": true}}");
     put_text("config.json", "{\"pad_token_id\": 1}");
     cr_assert_eq(edit(&changes), EMB_OK);
     cr_expect_eq(edits.n, 0);
