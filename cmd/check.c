@@ -25,18 +25,12 @@ static const struct opt options[] = {
 /* A word of a command line, in quotes where the shell would see more in it than letters. */
 static void put_word(struct embi_buf *out, const char *word)
 {
-    if (word[0] && word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                     "0123456789._/-+,:@%=")] == 0) {
+    size_t plain = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                "0123456789._/-+,:@%=");
+    if (plain && !word[plain])
         embi_buf_text(out, word);
-        return;
-    }
-    embi_buf_byte(out, '\'');
-    for (; *word; word++)
-        if (*word == '\'')
-            embi_buf_text(out, "'\"'\"'"); /* without a backslash, which a field would double */
-        else
-            embi_buf_byte(out, *word);
-    embi_buf_byte(out, '\'');
+    else
+        embi_buf_quoted(out, word, strlen(word));
 }
 
 /* embtool resize DIR OPTIONS */

@@ -60,21 +60,18 @@ static emb_status edit_object(struct config_edit *c, int at, emb_err *err)
     if (!status && c->rows->per_layer)
         status = embi_json_member_of(object->s, object->n, "vocab_size_per_layer_input", &v, err);
     uint64_t x;
-    if (!status && c->rows->per_layer && embi_json_u64(&v, &x) && x == c->rows->old_per_layer &&
-        x != c->rows->per_layer)
+    if (!status && c->rows->per_layer && embi_json_u64(&v, &x) && x != c->rows->per_layer)
         embi_json_edit_u64(&c->text.json, &v, c->rows->per_layer);
     return status;
 }
 
-/* No key has the number of rows that there were: the file was wrong, and is put right. */
-static emb_status mend_config(struct config_edit *c, emb_err *err)
+/* vocab_size of an object is put right, if it has one. */
+static emb_status mend_object(struct config_edit *c, int at, emb_err *err)
 {
-    const struct embi_json_value *text = &c->objects.list[c->objects.text];
+    const struct embi_json_value *object = &c->objects.list[at];
     struct embi_json_value v;
     uint64_t x;
-    emb_status status = embi_json_member_of(text->s, text->n, row_keys[0], &v, err);
-    if (!status && v.kind == 0 && c->objects.text > 0)
-        status = embi_json_member_of(c->text.json.s, c->text.json.n, row_keys[0], &v, err);
+    emb_status status = embi_json_member_of(object->s, object->n, row_keys[0], &v, err);
     if (status || v.kind != EMBI_JSON_NUMBER)
         return status;
     c->said = true;
@@ -83,12 +80,25 @@ static emb_status mend_config(struct config_edit *c, emb_err *err)
     return EMB_OK;
 }
 
+/* Where no key had the number of rows that there were, the text model's is wrong, or that at the
+ * top. Where that number stays, both can be told to be right or wrong. */
+static emb_status mend_config(struct config_edit *c, emb_err *err)
+{
+    bool stays = c->rows->rows == c->rows->old_rows;
+    emb_status status = EMB_OK;
+    if (stays || !c->said)
+        status = mend_object(c, c->objects.text, err);
+    if (!status && c->objects.text > 0 && (stays || !c->said))
+        status = mend_object(c, 0, err);
+    return status;
+}
+
 static emb_status edit_config(struct config_edit *c, emb_err *err)
 {
     emb_status status = embi_config_objects_find(c->text.json.s, c->text.json.n, &c->objects, err);
     for (int i = 0; !status && i < c->objects.n; i++)
         status = edit_object(c, i, err);
-    if (!status && !c->said)
+    if (!status)
         status = mend_config(c, err);
     return status ? embi_fail_in(err, "config.json") : EMB_OK;
 }

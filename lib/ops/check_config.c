@@ -102,8 +102,6 @@ struct role_files {
 /* The roles whose ids are compared with the tokenizer's tokens. */
 static const char *const roles[] = {"bos", "eos", "pad"};
 
-enum { MEND_MAX = EMBI_SHOW_MAX + 32 };
-
 /* The token that tokenizer_config.json gives a role, and its id; false where there is none. */
 static bool role_token(const struct embi_checking *c, const struct role_files *f, const char *role,
                        uint64_t *id, emb_str *token)
@@ -125,22 +123,25 @@ static bool role_token(const struct embi_checking *c, const struct role_files *f
     return false;
 }
 
-/* The options that give the role to the tokenizer's own token; NULL where it has none that
- * counts. */
-static const char *mend_role(const struct embi_checking *c, const struct role_files *f,
-                             const char *role, char mend[MEND_MAX])
+/* The options that give the role to the tokenizer's own token; NULL where it has none that counts,
+ * or one that no command line can hold. */
+static const char *mend_role(struct embi_checking *c, const struct role_files *f, const char *role,
+                             struct embi_buf *mend)
 {
-    char shown[EMBI_SHOW_MAX];
     uint64_t id;
     emb_str token;
-    if (!role_token(c, f, role, &id, &token) || id >= c->rows)
+    if (!role_token(c, f, role, &id, &token) || id >= c->rows || memchr(token.s, '\0', token.n))
         return NULL;
-    (void)snprintf(mend, MEND_MAX, "--role %s='%s' " EMBI_MEND, role, embi_show(shown, token));
-    return mend;
+    embi_buf_print(mend, "--role %s=", role);
+    embi_buf_quoted(mend, token.s, token.n);
+    embi_buf_text(mend, " " EMBI_MEND);
+    const char *options = embi_buf_cstr(mend);
+    c->failed |= mend->failed;
+    return options;
 }
 
-static const char *mend_key(const struct embi_checking *c, const struct role_files *f,
-                            const struct embi_json_value *key, char mend[MEND_MAX])
+static const char *mend_key(struct embi_checking *c, const struct role_files *f,
+                            const struct embi_json_value *key, struct embi_buf *mend)
 {
     for (size_t i = 0; i < EMBI_LEN(roles); i++) {
         char id_key[24];
@@ -151,25 +152,34 @@ static const char *mend_key(const struct embi_checking *c, const struct role_fil
     return NULL;
 }
 
-/* An id, or a list of ids, beside the number of rows. Negative ones stand for none. */
+static void say_range(struct embi_checking *c, const char *file, const struct embi_json_value *key,
+                      uint64_t id, const char *mend)
+{
+    char shown[EMBI_SHOW_MAX];
+    embi_check_say(c, "special id", mend,
+                   "%s: %s is %" PRIu64 ", the embedding %s has %" PRIu64 " rows", file,
+                   embi_show(shown, (emb_str){key->s + 1, key->n - 2}), id, c->name, c->rows);
+}
+
+/* An id, or a list of ids, beside the number of rows. Negative ones stand for none. A role never
+ * takes an id out of a list, so nothing mends one there. */
 static void check_range(struct embi_checking *c, const struct role_files *f, const char *file,
                         const struct embi_json_value *key, const struct embi_json_value *v)
 {
     struct embi_json j;
     struct embi_json_value item;
-    char shown[EMBI_SHOW_MAX], mend[MEND_MAX];
+    struct embi_buf mend = {0};
     uint64_t id;
     if (embi_json_u64(v, &id) && id >= c->rows)
-        embi_check_say(c, "special id", mend_key(c, f, key, mend),
-                       "%s: %s is %" PRIu64 ", the embedding %s has %" PRIu64 " rows", file,
-                       embi_show(shown, (emb_str){key->s + 1, key->n - 2}), id, c->name, c->rows);
+        say_range(c, file, key, id, mend_key(c, f, key, &mend));
+    embi_buf_free(&mend);
     if (v->kind != EMBI_JSON_ARRAY)
         return;
     embi_json_init(&j, v->s, v->n, EMBI_JSON_NAN);
     embi_json_enter(&j, EMBI_JSON_ARRAY);
     while (embi_json_item(&j) && embi_json_skip(&j, &item))
-        if (item.kind == EMBI_JSON_NUMBER)
-            check_range(c, f, file, key, &item);
+        if (embi_json_u64(&item, &id) && id >= c->rows)
+            say_range(c, file, key, id, NULL);
 }
 
 static emb_status check_ids_of(struct embi_checking *c, const struct role_files *f,
@@ -206,7 +216,8 @@ static emb_status check_role(struct embi_checking *c, const struct role_files *f
                              emb_err *err)
 {
     struct embi_json_value in_config, in_generation = {0};
-    char key[24], shown[EMBI_SHOW_MAX], mend[MEND_MAX];
+    struct embi_buf mend = {0};
+    char key[24], shown[EMBI_SHOW_MAX];
     uint64_t id, said;
     emb_str token;
     (void)snprintf(key, sizeof key, "%s_token_id", role);
@@ -217,10 +228,11 @@ static emb_status check_role(struct embi_checking *c, const struct role_files *f
         !role_token(c, f, role, &id, &token) || said == id ||
         (in_generation.kind != 0 && list_has(&in_generation, id)))
         return status;
-    embi_check_say(c, "special id", mend_role(c, f, role, mend),
+    embi_check_say(c, "special id", mend_role(c, f, role, &mend),
                    "config.json: %s is %" PRIu64 ", tokenizer_config.json says that the token is "
                    "'%s', whose id is %" PRIu64,
                    key, said, embi_show(shown, token), id);
+    embi_buf_free(&mend);
     return EMB_OK;
 }
 

@@ -131,7 +131,6 @@ static emb_status edit_config(emb_model_resize *r, emb_err *err)
     for (size_t i = 0; i < r->v.n; i++) {
         if (r->v.list[i].role != EMBI_VOCAB_PER_LAYER)
             continue;
-        rows.old_per_layer = r->v.list[i].rows;
         rows.per_layer = r->entries[i].changes ? r->rows.rows : r->v.list[i].rows;
     }
     return embi_config_edit_rows(&r->ctx->env, r->m->dir, &rows, &r->edits, err);

@@ -82,6 +82,17 @@ void embi_buf_print(struct embi_buf *b, const char *format, ...)
     va_end(args);
 }
 
+void embi_buf_quoted(struct embi_buf *b, const char *s, size_t n)
+{
+    embi_buf_byte(b, '\'');
+    for (size_t i = 0; i < n; i++)
+        if (s[i] == '\'')
+            embi_buf_text(b, "'\"'\"'");
+        else
+            embi_buf_byte(b, s[i]);
+    embi_buf_byte(b, '\'');
+}
+
 const char *embi_buf_cstr(struct embi_buf *b)
 {
     if (!grow(b, 1))

@@ -25,6 +25,10 @@ void embi_buf_fill(struct embi_buf *b, char c, size_t n);
 void embi_buf_text(struct embi_buf *b, const char *cstr);
 void embi_buf_print(struct embi_buf *b, const char *format, ...) EMBI_PRINTF(2, 3);
 
+/* The n bytes as one word of a command line, in single quotes. A quote among them becomes '"'"':
+ * without a backslash, which fields of tables would double. */
+void embi_buf_quoted(struct embi_buf *b, const char *s, size_t n);
+
 /* A NUL after the content (not counted in n); "" if memory ran out. */
 const char *embi_buf_cstr(struct embi_buf *b);
 

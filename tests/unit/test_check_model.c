@@ -134,7 +134,9 @@ Test(check_model, special_tokens_and_their_ids)
     put_text("generation_config.json", "{\"eos_token_id\": [1, 2]}");
     finds(0, NULL, NULL, NULL);
     put_text("generation_config.json", "{\"eos_token_id\": [2, 3]}");
-    finds(1, "special id", "eos_token_id is 3", "--role eos='c' --in-place");
+    finds(1, "special id", "eos_token_id is 3", NULL); /* a role adds to a list alone */
+    put_text("generation_config.json", "{\"eos_token_id\": 3}");
+    finds(2, "special id", "eos_token_id is 3", "--role eos='c' --in-place");
 }
 
 Test(check_model, tokenizer_files)

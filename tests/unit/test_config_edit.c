@@ -28,7 +28,7 @@ static const struct {
     const char *config, *want; /* NULL: nothing changes */
     int warnings;
 } sizes[] = {
-    /* 480 rows become 481, of embed_tokens_per_layer 470 become 471 */
+    /* 480 rows become 481; embed_tokens_per_layer has 471 then */
     {"{\"vocab_size\": 480, \"n\": 480}", "{\"vocab_size\": 481, \"n\": 480}", 0},
     {"{\"eps\":1E-05,\n  \"vocab_size\" :  480 "
      ",\"big\":9007199254740993,\"x\":Infinity,\"unknown\":"
@@ -50,6 +50,8 @@ static const struct {
      0},
     {"{\"vocab_size\": 480, \"vocab_size_per_layer_input\": 470}",
      "{\"vocab_size\": 481, \"vocab_size_per_layer_input\": 471}", 0},
+    {"{\"vocab_size\": 480, \"vocab_size_per_layer_input\": 99}",
+     "{\"vocab_size\": 481, \"vocab_size_per_layer_input\": 471}", 0},
     {"{\"padded_vocab_size\": 480}", "{\"padded_vocab_size\": 481}", 0},
     {"{\"thinker_config\": {\"text_config\": {\"vocab_size\": 480}}}",
      "{\"thinker_config\": {\"text_config\": {\"vocab_size\": 481}}}", 0},
@@ -61,7 +63,7 @@ static const struct {
 
 Test(config_edit, rows)
 {
-    struct embi_config_rows rows = {480, 481, 470, 471};
+    struct embi_config_rows rows = {480, 481, 471};
     for (size_t i = 0; i < EMBI_LEN(sizes); i++) {
         embi_file_edits_free(&edits);
         warnings = (struct log){0};
@@ -77,18 +79,28 @@ Test(config_edit, rows)
 /* Rows that stay as many (spare ones were taken) leave the file as it is; a wrong size is put right. */
 Test(config_edit, as_many_rows)
 {
-    struct embi_config_rows rows = {480, 480, 0, 0};
+    struct embi_config_rows rows = {480, 480, 0};
     put_text("config.json", "{\"vocab_size\": 480, \"vocab_size_per_layer_input\": 480}");
     cr_assert_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_OK);
     cr_expect_eq(edits.n, 0);
     put_text("config.json", "{\"vocab_size\": 5}");
     cr_assert_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_OK);
     cr_expect_str_eq(result("config.json"), "{\"vocab_size\": 480}");
+    embi_file_edits_free(&edits);
+    put_text("config.json", "{\"vocab_size\": 5, \"text_config\": {\"vocab_size\": 480}}");
+    cr_assert_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_OK);
+    cr_expect_str_eq(result("config.json"),
+                     "{\"vocab_size\": 480, \"text_config\": {\"vocab_size\": 480}}");
+    embi_file_edits_free(&edits);
+    put_text("config.json", "{\"vocab_size\": 480, \"text_config\": {\"vocab_size\": 5}}");
+    cr_assert_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_OK);
+    cr_expect_str_eq(result("config.json"),
+                     "{\"vocab_size\": 480, \"text_config\": {\"vocab_size\": 480}}");
 }
 
 Test(config_edit, no_config_and_a_broken_one)
 {
-    struct embi_config_rows rows = {480, 481, 0, 0};
+    struct embi_config_rows rows = {480, 481, 0};
     cr_expect_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_OK);
     put_text("config.json", "{\"vocab_size\": 480,}");
     cr_expect_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_BAD_DATA);
