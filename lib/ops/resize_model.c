@@ -114,6 +114,19 @@ static emb_status check_opts(const emb_resize_opts *o, emb_err *err)
                      "have to follow, which this version does not do");
 }
 
+/* Every tensor under its own name: a class of a library would leave out what it does not know. Those
+ * that share their bytes, which safetensors cannot say, become copies. An error's message has no
+ * room for it. */
+static void say_how_to_convert(const emb_model_resize *r)
+{
+    embi_log(&r->ctx->env, EMB_LOG_WARNING, r->m->dir,
+             "this, run there, makes model.safetensors, after which pytorch_model* are to be "
+             "removed: python3 -c \"import glob, torch; from safetensors.torch import save_file; "
+             "save_file({k: v.clone().contiguous() for f in glob.glob('pytorch_model*.bin') "
+             "for k, v in torch.load(f, map_location='cpu', weights_only=True).items()}, "
+             "'model.safetensors', {'format': 'pt'})\"");
+}
+
 /* Both files would hold the tables, and loaders read one of them. */
 static emb_status check_form(const emb_model_resize *r, emb_err *err)
 {
@@ -125,11 +138,9 @@ static emb_status check_form(const emb_model_resize *r, emb_err *err)
                          single, index);
     if (r->table->reader->format == &embi_format_safetensors)
         return EMB_OK;
-    return embi_fail(
-        err, EMB_UNSUPPORTED, -1,
-        "PyTorch weights are not rewritten: first python -c \"from transformers import "
-        "AutoModelForCausalLM as M; M.from_pretrained('DIR', torch_dtype='auto')"
-        ".save_pretrained('DIR2')\"");
+    say_how_to_convert(r);
+    return embi_fail(err, EMB_UNSUPPORTED, -1,
+                     "PyTorch weights are not rewritten: expected safetensors");
 }
 
 /* Rows of tensor i follow those of the embedding, or are no business of this resize. */

@@ -65,3 +65,5 @@ cmp config m/config.json
 # a name that changes hands in the same run
 cp -r before named
 try named --rename-token a=A --add-token a -o out
+cp -r "$DATA/golden/torch2/sharded" torch
+try torch --rows 9 -o out

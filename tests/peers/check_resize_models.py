@@ -271,6 +271,34 @@ def refusals():
             shutil.rmtree(out)
 
 
+# ------------------------------------------------------------------------------------------------ PyTorch weights
+def converts():
+    """The line that a refusal of PyTorch weights prints keeps every tensor: shared, transposed, in any shard."""
+    torch = library("torch")
+    library("safetensors")
+    from safetensors.torch import load_file
+    folder = Path("pickled")
+    folder.mkdir()
+    table = torch.arange(12, dtype=torch.bfloat16).reshape(4, 3)
+    shards = {"pytorch_model-00001-of-00002.bin": {"model.embed_tokens.weight": table, "lm_head.weight": table},
+              "pytorch_model-00002-of-00002.bin": {"across": table.T, "flags": torch.tensor([True, False])}}
+    for name, tensors in shards.items():
+        torch.save(tensors, folder / name)
+    index = {"metadata": {"total_size": 56}, "weight_map": {k: name for name, tensors in shards.items() for k in tensors}}
+    (folder / "pytorch_model.bin.index.json").write_text(json.dumps(index))
+    (folder / "config.json").write_text(json.dumps({"model_type": "llama", "vocab_size": 4, "hidden_size": 3}))
+    got = tool("resize", folder, "--rows", 5, "-o", "longer")
+    assert got.returncode == 3 and "not rewritten" in got.stderr, got
+    line = next(x for x in got.stderr.splitlines() if " python3 -c " in x).split("removed: ")[1]
+    subprocess.run(line.replace("python3", sys.executable, 1), shell=True, check=True, cwd=folder)
+    found, meant = load_file(folder / "model.safetensors"), {k: v for tensors in shards.values() for k, v in tensors.items()}
+    assert set(found) == set(meant) and all(torch.equal(found[k], v) for k, v in meant.items()), found
+    for path in folder.glob("pytorch_model*"):
+        path.unlink()
+    got = tool("resize", folder, "--rows", 5, "-o", "longer")
+    assert got.returncode == 0, got
+
+
 # ------------------------------------------------------------------------------------------------ transformers
 TOKENS = (("<|tool|>", True), ("new word", False), ("naïve☃🙂", False))
 TEXTS = ("The cat%ssat", "the cat %s sat", "%s", "Read the %s file")
@@ -388,4 +416,4 @@ def loads():
 
 
 if __name__ == "__main__":
-    main([alone, refusals, scenarios, loads])
+    main([alone, refusals, scenarios, converts, loads])
