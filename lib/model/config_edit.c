@@ -139,27 +139,29 @@ static bool read_total(const struct embi_json_value *v, struct embi_json_value *
            embi_json_u64(digits, &x);
 }
 
+/* The number becomes `bytes`, or where that is 0 grows by `more`. */
 static void edit_total(const struct embi_env *env, struct embi_text_edit *text, const char *key,
-                       const struct embi_json_value *v, int64_t more)
+                       const struct embi_json_value *v, uint64_t bytes, int64_t more)
 {
     struct embi_json_value digits;
-    uint64_t x = 0, y = 0;
+    uint64_t x = 0, y = bytes;
     bool known = read_total(v, &digits) && embi_json_u64(&digits, &x) &&
-                 !__builtin_add_overflow(x, more, &y);
-    if (known)
+                 (bytes || !__builtin_add_overflow(x, more, &y));
+    if (known && y != x)
         embi_json_edit_u64(&text->json, &digits, y);
-    else
+    else if (!known && more)
         embi_log(env, EMB_LOG_WARNING, text->name, "metadata: %s is no whole number: it stays",
                  key);
 }
 
 static emb_status edit_metadata(const struct embi_env *env, struct embi_text_edit *text,
-                                int64_t more_bytes, int64_t more_params, emb_err *err)
+                                const struct embi_index_totals *t, emb_err *err)
 {
     struct {
         const char *key;
+        uint64_t bytes;
         int64_t more;
-    } totals[] = {{"total_size", more_bytes}, {"total_parameters", more_params}};
+    } totals[] = {{"total_size", t->bytes, t->more_bytes}, {"total_parameters", 0, t->more_params}};
     struct embi_json_value metadata, v;
     emb_status status = embi_json_member_of(text->json.s, text->json.n, "metadata", &metadata, err);
     if (!status && metadata.kind != EMBI_JSON_OBJECT) {
@@ -169,20 +171,20 @@ static emb_status edit_metadata(const struct embi_env *env, struct embi_text_edi
     }
     for (size_t i = 0; !status && i < EMBI_LEN(totals); i++) {
         status = embi_json_member_of(metadata.s, metadata.n, totals[i].key, &v, err);
-        if (!status && v.kind != 0 && totals[i].more != 0)
-            edit_total(env, text, totals[i].key, &v, totals[i].more);
+        if (!status && v.kind != 0)
+            edit_total(env, text, totals[i].key, &v, totals[i].bytes, totals[i].more);
     }
     return status;
 }
 
 emb_status embi_index_edit_totals(const struct embi_env *env, const char *dir, const char *name,
-                                  int64_t more_bytes, int64_t more_params,
+                                  const struct embi_index_totals *totals,
                                   struct embi_file_edits *edits, emb_err *err)
 {
     struct embi_text_edit text;
     emb_status status = embi_text_edit_open(&text, env, dir, name, edits, err);
     if (!status && text.json.s) {
-        status = edit_metadata(env, &text, more_bytes, more_params, err);
+        status = edit_metadata(env, &text, totals, err);
         status = status ? embi_fail_in(err, "%s", name) : embi_text_edit_keep(&text, edits, err);
     }
     embi_text_edit_close(&text);

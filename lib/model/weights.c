@@ -187,6 +187,17 @@ emb_status embi_weights_read_all(struct embi_weights *w, emb_err *err)
     return status;
 }
 
+uint64_t embi_weights_bytes(const struct embi_weights *w)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < w->n_files; i++) {
+        const struct embi_reader *r = w->files[i].reader;
+        for (size_t k = 0; r && k < r->n_tensors; k++)
+            bytes += r->tensors[k].bytes;
+    }
+    return bytes;
+}
+
 struct embi_reader *embi_weights_lend(struct embi_weights *w, size_t i)
 {
     struct embi_weights_file *f = &w->files[w->tensors[i].file];

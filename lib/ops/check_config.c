@@ -210,6 +210,20 @@ static bool list_has(const struct embi_json_value *v, uint64_t id)
     return false;
 }
 
+/* The value at the top, or where that lacks the key in the text model inside. */
+static emb_status config_member(const struct role_files *f, const char *key,
+                                struct embi_json_value *v, emb_err *err)
+{
+    struct embi_config_objects found;
+    struct embi_json_value objects[2];
+    emb_status status = embi_config_objects_find(f->config.s, f->config.n, &found, err);
+    int n = status ? 0 : text_objects(&found, objects);
+    *v = (struct embi_json_value){0};
+    for (int i = 0; !status && v->kind == 0 && i < n; i++)
+        status = embi_json_member_of(objects[i].s, objects[i].n, key, v, err);
+    return status;
+}
+
 /* Is the id of the role that of the tokenizer's token? One of the two files is enough: a generation
  * may end at more tokens than a text does. */
 static emb_status check_role(struct embi_checking *c, const struct role_files *f, const char *role,
@@ -221,7 +235,7 @@ static emb_status check_role(struct embi_checking *c, const struct role_files *f
     uint64_t id, said;
     emb_str token;
     (void)snprintf(key, sizeof key, "%s_token_id", role);
-    emb_status status = embi_json_member_of(f->config.s, f->config.n, key, &in_config, err);
+    emb_status status = config_member(f, key, &in_config, err);
     if (!status && f->generation.io)
         status = embi_json_member_of(f->generation.s, f->generation.n, key, &in_generation, err);
     if (status || !embi_json_u64(&in_config, &said) || said >= c->rows ||

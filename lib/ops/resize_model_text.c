@@ -136,22 +136,26 @@ static emb_status edit_config(emb_model_resize *r, emb_err *err)
     return embi_config_edit_rows(&r->ctx->env, r->m->dir, &rows, &r->edits, err);
 }
 
+/* The sums are those of all shards. One that cannot be read, and has no table, is no reason to stop:
+ * what the index says of the others then changes by what is added. */
 static emb_status edit_index(emb_model_resize *r, emb_err *err)
 {
-    int64_t bytes = 0, params = 0;
+    struct embi_index_totals totals = {0};
+    emb_err unread;
+    if (!embi_sidecar_exists(r->m->dir, index_name))
+        return EMB_OK;
     for (size_t i = 0; i < r->v.n; i++) {
         const struct embi_tensor *t = embi_model_resize_tensor(r, i);
         int64_t more = (int64_t)r->rows.rows - (int64_t)r->v.list[i].rows;
         if (!r->entries[i].changes || r->v.list[i].rows == 0)
             continue;
         int64_t row_bytes = (int64_t)(t->bytes / r->v.list[i].rows);
-        bytes += more * row_bytes;
-        params += more * (row_bytes / (int64_t)emb_dtype_bytes(t->dtype));
+        totals.more_bytes += more * row_bytes;
+        totals.more_params += more * (row_bytes / (int64_t)emb_dtype_bytes(t->dtype));
     }
-    if (!embi_sidecar_exists(r->m->dir, index_name))
-        return EMB_OK;
-    return embi_index_edit_totals(&r->ctx->env, r->m->dir, index_name, bytes, params, &r->edits,
-                                  err);
+    if (embi_weights_read_all(&r->m->weights, &unread) == EMB_OK)
+        totals.bytes = embi_weights_bytes(&r->m->weights) + (uint64_t)totals.more_bytes;
+    return embi_index_edit_totals(&r->ctx->env, r->m->dir, index_name, &totals, &r->edits, err);
 }
 
 emb_status embi_model_resize_edit(emb_model_resize *r, emb_err *err)

@@ -21,11 +21,18 @@ model c; config '"vocab_size": 8, "text_config": {"vocab_size": 9}'; mends
 # ids: past the end, of another token, of a token with quotes, of a long one
 model c; config '"vocab_size": 3, "eos_token_id": 99'; mends
 model c; config '"vocab_size": 3, "eos_token_id": 1'; mends
+model c; config '"vocab_size": 3, "text_config": {"eos_token_id": 1}'; mends
 model "it's \$HOME \`x\`"; config '"vocab_size": 3, "eos_token_id": 1'; mends
 model "$(printf '<%0120d>' 7)"; config '"vocab_size": 3, "eos_token_id": 1'; mends
 # a token past the end of the table
 model c; config '"vocab_size": 3'
 sed -i 's/"c": 2/"c": 2, "d": 3/' m/tokenizer.json; mends
+# the sum of an index
+model c; config '"vocab_size": 3'
+mv m/model.safetensors m/one.safetensors
+echo '{"metadata": {"total_size": 7}, "weight_map": {"model.embed_tokens.weight": "one.safetensors"}}' \
+    > m/model.safetensors.index.json
+mends; cat m/model.safetensors.index.json
 # an id in a list stays where it is, whatever a command would say
 model c; config '"vocab_size": 3, "eos_token_id": [2, 99]'
 embtool check m || echo "exit $?"

@@ -131,6 +131,11 @@ Test(check_model, special_tokens_and_their_ids)
     put_text("tokenizer_config.json", "{\"eos_token\": {\"content\": \"c\"}}");
     finds(1, "special id", "eos_token_id is 1, tokenizer_config.json says that the token is 'c'",
           "--role eos='c' --in-place");
+    put_text("config.json", CONFIG "\"text_config\": {\"eos_token_id\": 1}}");
+    finds(1, "special id", "eos_token_id is 1", "--role eos='c' --in-place");
+    put_text("config.json", CONFIG "\"eos_token_id\": 2, \"text_config\": {\"eos_token_id\": 1}}");
+    finds(0, NULL, NULL, NULL);
+    put_text("config.json", CONFIG "\"eos_token_id\": 1}");
     put_text("generation_config.json", "{\"eos_token_id\": [1, 2]}");
     finds(0, NULL, NULL, NULL);
     put_text("generation_config.json", "{\"eos_token_id\": [2, 3]}");
@@ -164,7 +169,7 @@ Test(check_model, index_of_shards)
     put_text("model.safetensors.index.json",
              "{\"metadata\": {\"total_size\": 24}, \"weight_map\": {\"model.embed_tokens.weight\": "
              "\"one.safetensors\", \"model.norm.weight\": \"two.safetensors\"}}");
-    finds(1, "index", "total_size is 24, the tensors have 32 bytes", NULL);
+    finds(1, "index", "total_size is 24, the tensors have 32 bytes", "--in-place");
     put_text("model.safetensors.index.json",
              "{\"weight_map\": {\"model.embed_tokens.weight\": \"one.safetensors\"}}");
     finds(1, "index", "metadata", NULL);

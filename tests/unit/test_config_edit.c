@@ -124,14 +124,19 @@ static const struct {
     {"{\"weight_map\": {}}", NULL, 1},
 };
 
+static emb_status index_totals(uint64_t bytes, int64_t more_bytes, int64_t more_params)
+{
+    struct embi_index_totals t = {bytes, more_bytes, more_params};
+    return embi_index_edit_totals(&env, dir, "x.index.json", &t, &edits, &err);
+}
+
 Test(config_edit, index_totals)
 {
     for (size_t i = 0; i < EMBI_LEN(totals); i++) {
         embi_file_edits_free(&edits);
         warnings = (struct log){0};
         put_text("x.index.json", totals[i].index);
-        cr_assert_eq(embi_index_edit_totals(&env, dir, "x.index.json", 64, 32, &edits, &err),
-                     EMB_OK, "%s", err.msg);
+        cr_assert_eq(index_totals(0, 64, 32), EMB_OK, "%s", err.msg);
         const char *found = result("x.index.json");
         cr_expect(totals[i].want ? found && strcmp(found, totals[i].want) == 0 : !found,
                   "case %zu: %s", i, found);
@@ -142,10 +147,20 @@ Test(config_edit, index_totals)
 Test(config_edit, index_totals_that_shrink)
 {
     put_text("x.index.json", "{\"metadata\": {\"total_size\": 200, \"total_parameters\": 100}}");
-    cr_assert_eq(embi_index_edit_totals(&env, dir, "x.index.json", -64, -100, &edits, &err),
-                 EMB_OK);
+    cr_assert_eq(index_totals(0, -64, -100), EMB_OK);
     cr_expect_str_eq(result("x.index.json"),
                      "{\"metadata\": {\"total_size\": 136, \"total_parameters\": 0}}");
-    cr_assert_eq(embi_index_edit_totals(&env, dir, "x.index.json", -137, 0, &edits, &err), EMB_OK);
+    cr_assert_eq(index_totals(0, -137, 0), EMB_OK);
     cr_expect_eq(warnings.lines, 1);
+}
+
+/* Where the bytes are known a wrong sum is put right, and a right one stays. */
+Test(config_edit, index_totals_that_are_known)
+{
+    put_text("x.index.json", "{\"metadata\": {\"total_size\": 200, \"total_parameters\": 100}}");
+    cr_assert_eq(index_totals(200, 0, 0), EMB_OK);
+    cr_expect_eq(edits.n, 0);
+    cr_assert_eq(index_totals(332, 64, 32), EMB_OK);
+    cr_expect_str_eq(result("x.index.json"),
+                     "{\"metadata\": {\"total_size\": 332, \"total_parameters\": 132}}");
 }
