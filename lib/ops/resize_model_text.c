@@ -105,6 +105,7 @@ static emb_status list_changes(const emb_model_resize *r, struct changes *c, emb
                                              .n_renames = mo->n_renames,
                                              .roles = c->roles,
                                              .n_roles = mo->n_roles,
+                                             .list_special = mo->special > 0,
                                              .fill_gaps = mo->fill_gaps && (n || fills_alone(r))};
     return EMB_OK;
 }
