@@ -15,9 +15,9 @@ struct embi_config_rows {
 };
 
 /* The keys that count rows of the embedding (vocab_size at the top and in the text model inside,
- * decoder_vocab_size of shared tables ...) get the new number where they had the old one; where none
- * had, the text model's vocab_size was wrong and gets it too. Where the number of rows stays, so do
- * those keys, but vocab_size at the top and in the text model is put right. So is always
+ * decoder_vocab_size of shared tables ...) get the new number where they had the old one; where
+ * none had, the text model's vocab_size was wrong and gets it too. Where the number of rows stays,
+ * so do those keys, but vocab_size at the top and in the text model is put right. So is always
  * vocab_size_per_layer_input, which counts rows of another table.
  * Without a config.json, or such a key, nothing happens but a warning. */
 emb_status embi_config_edit_rows(const struct embi_env *env, const char *dir,

@@ -114,9 +114,9 @@ static emb_status check_opts(const emb_resize_opts *o, emb_err *err)
                      "have to follow, which this version does not do");
 }
 
-/* Every tensor under its own name: a class of a library would leave out what it does not know. Those
- * that share their bytes, which safetensors cannot say, become copies. An error's message has no
- * room for it. */
+/* Every tensor under its own name: a class of a library would leave out what it does not know.
+ * Those that share their bytes, which safetensors cannot say, become copies. An error's message has
+ * no room for it. */
 static void say_how_to_convert(const emb_model_resize *r)
 {
     embi_log(&r->ctx->env, EMB_LOG_WARNING, r->m->dir,
