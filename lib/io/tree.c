@@ -41,7 +41,8 @@ static emb_status add(struct embi_tree *tree, const char *name, const struct sta
         tree->cap = cap;
     }
     struct embi_tree_entry *e = &tree->list[tree->n];
-    *e = (struct embi_tree_entry){.name = strdup(name), .mode = st->st_mode & 07777};
+    *e = (struct embi_tree_entry){
+        .name = strdup(name), .mode = st->st_mode & 07777, .changed = st->st_mtim};
     if (!e->name)
         return embi_fail_memory(err, strlen(name) + 1, "a file name");
     e->kind = S_ISREG(st->st_mode)   ? EMBI_TREE_FILE
@@ -120,4 +121,22 @@ emb_status embi_tree_read(const char *dir, bool follow, struct embi_tree *tree, 
     else if (tree->n)
         qsort(tree->list, tree->n, sizeof *tree->list, by_name);
     return status;
+}
+
+static bool same_entry(const struct embi_tree_entry *a, const struct embi_tree_entry *b)
+{
+    bool same_time =
+        a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+    return strcmp(a->name, b->name) == 0 && a->kind == b->kind && a->bytes == b->bytes &&
+           (a->kind != EMBI_TREE_FILE || same_time);
+}
+
+const char *embi_tree_difference(const struct embi_tree *before, const struct embi_tree *after)
+{
+    size_t i = 0, n = before->n < after->n ? before->n : after->n;
+    while (i < n && same_entry(&before->list[i], &after->list[i]))
+        i++;
+    if (i < n && by_name(&before->list[i], &after->list[i]) > 0)
+        return after->list[i].name;
+    return i < before->n ? before->list[i].name : i < after->n ? after->list[i].name : NULL;
 }

@@ -8,6 +8,8 @@
 
 #include "io/io.h"
 
+#include <time.h>
+
 enum embi_tree_kind {
     EMBI_TREE_FILE,   /* a regular file */
     EMBI_TREE_FOLDER, /* comes before what is in it */
@@ -18,8 +20,9 @@ enum embi_tree_kind {
 struct embi_tree_entry {
     char *name; /* relative to the directory, with slashes */
     enum embi_tree_kind kind;
-    unsigned mode;  /* permissions */
-    uint64_t bytes; /* of a file */
+    unsigned mode;           /* permissions */
+    uint64_t bytes;          /* of a file */
+    struct timespec changed; /* its last modification */
 };
 
 struct embi_tree {
@@ -31,5 +34,8 @@ struct embi_tree {
  * leads nowhere stays a link. Otherwise all links are links. Messages begin with the name. */
 emb_status embi_tree_read(const char *dir, bool follow, struct embi_tree *tree, emb_err *err);
 void embi_tree_free(struct embi_tree *tree);
+
+/* The first entry, by name, that is in one list alone or is another file than it was; NULL: none. */
+const char *embi_tree_difference(const struct embi_tree *before, const struct embi_tree *after);
 
 #endif

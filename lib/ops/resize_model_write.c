@@ -249,6 +249,21 @@ static emb_status write_new_files(emb_model_resize *r, struct embi_newdir *dir, 
     return status;
 }
 
+/* What has come into the directory since it was listed would be gone with it. */
+static emb_status check_unchanged(const emb_model_resize *r, emb_err *err)
+{
+    struct embi_tree now;
+    emb_status status = r->mo.in_place ? embi_tree_read(r->root, false, &now, err) : EMB_OK;
+    if (status || !r->mo.in_place)
+        return status;
+    const char *name = embi_tree_difference(&r->tree, &now);
+    if (name)
+        status = embi_fail(err, EMB_IO, -1,
+                           "%s changed while the model was resized: nothing is replaced", name);
+    embi_tree_free(&now);
+    return status;
+}
+
 static emb_status fill(emb_model_resize *r, struct embi_newdir *dir, emb_err *err)
 {
     emb_status status = EMB_OK;
@@ -256,8 +271,12 @@ static emb_status fill(emb_model_resize *r, struct embi_newdir *dir, emb_err *er
         status = write_file(r, dir, &r->tree.list[i], err);
     if (!status)
         status = write_new_files(r, dir, err);
+    if (!status) /* or the next check would blame us */
+        status = check_unchanged(r, err);
     if (!status)
         status = embi_model_resize_check(r, embi_newdir_path(dir), err);
+    if (!status)
+        status = check_unchanged(r, err);
     return status ? status : embi_newdir_commit(dir, err);
 }
 

@@ -484,6 +484,26 @@ Test(resize_model, nothing_to_do)
     cr_assert(fixture_same("m/model.safetensors", "out/model.safetensors"));
 }
 
+/* What others write into the directory meanwhile is not thrown away with it. */
+Test(resize_model, changed_meanwhile)
+{
+    static const char *const changes[] = {"echo notes > m/notes", "echo more >> m/vocab.txt",
+                                          "touch -d 2001-02-03 m/vocab.txt", "rm m/vocab.txt"};
+    make_small();
+    where.in_place = true;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        cr_assert_eq(system("rm -rf kept && cp -a m kept"), 0);
+        cr_assert_eq(plan(one, 1), EMB_OK, "%s", err.msg);
+        cr_assert_eq(system(changes[i]), 0);
+        cr_assert_eq(emb_model_resize_write(resize, NULL, NULL, &err), EMB_IO, "%s", changes[i]);
+        cr_assert_not_null(strstr(err.msg, i == 0 ? "notes changed" : "vocab.txt"));
+        finish();
+        cr_assert(fixture_same("m/model.safetensors", "kept/model.safetensors"));
+        cr_assert_eq(fixture_exists("m/notes"), i == 0);
+        cr_assert_eq(system("rm -rf m && mv kept m && test $(ls -a | wc -l) = 3"), 0);
+    }
+}
+
 /* What a killed run has left goes; what a run at work holds stays. */
 Test(resize_model, one_at_a_time)
 {
