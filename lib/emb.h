@@ -848,8 +848,7 @@ typedef struct emb_model_resize_opts {
     bool fill_gaps;    /* ids that loaders and files number differently are given to tokens, so that
                           they agree; else they are refused. Without new tokens: only in_place,
                           and what cannot be filled stays */
-    int special;       /* new tokens are special: 1 all, which are also listed as additional special
-                          tokens where there are such lists, -1 none, 0 those written <|...|> */
+    int special;       /* new tokens are special: 1 all, -1 none, 0 those written <|...|> */
     const emb_token_rename
         *renames; /* [n_renames] a token keeps its id and its row under a new name */
     size_t n_renames;

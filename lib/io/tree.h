@@ -35,7 +35,8 @@ struct embi_tree {
 emb_status embi_tree_read(const char *dir, bool follow, struct embi_tree *tree, emb_err *err);
 void embi_tree_free(struct embi_tree *tree);
 
-/* The first entry, by name, that is in one list alone or is another file than it was; NULL: none. */
+/* The first entry, by name, that is in one list alone or is another file than it was; NULL:
+ * none. */
 const char *embi_tree_difference(const struct embi_tree *before, const struct embi_tree *after);
 
 #endif

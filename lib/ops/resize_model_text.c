@@ -105,7 +105,6 @@ static emb_status list_changes(const emb_model_resize *r, struct changes *c, emb
                                              .n_renames = mo->n_renames,
                                              .roles = c->roles,
                                              .n_roles = mo->n_roles,
-                                             .list_special = mo->special > 0,
                                              .fill_gaps = mo->fill_gaps && (n || fills_alone(r))};
     return EMB_OK;
 }
@@ -137,8 +136,8 @@ static emb_status edit_config(emb_model_resize *r, emb_err *err)
     return embi_config_edit_rows(&r->ctx->env, r->m->dir, &rows, &r->edits, err);
 }
 
-/* The sums are those of all shards. One that cannot be read, and has no table, is no reason to stop:
- * what the index says of the others then changes by what is added. */
+/* The sums are those of all shards. One that cannot be read, and has no table, is no reason to
+ * stop: what the index says of the others then changes by what is added. */
 static emb_status edit_index(emb_model_resize *r, emb_err *err)
 {
     struct embi_index_totals totals = {0};

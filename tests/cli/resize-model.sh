@@ -35,12 +35,6 @@ embtool resize named --rename-token '<|t=1|>=<|u|>' --special -o again | grep re
 
 # special or not; no tokenizer; a file inside stands for the directory
 embtool resize m --add-token y --special -n | grep ^add
-echo '{"pad_token": null, "additional_special_tokens": ["<|reserved_0|>"]}' > m/tokenizer_config.json
-embtool resize m --add-tokens '<|x|>' -o listed > /dev/null
-cmp m/tokenizer_config.json listed/tokenizer_config.json
-embtool resize m --add-tokens '<|x|>' --special -o listed --force > /dev/null
-cat listed/tokenizer_config.json; rm -r listed
-echo '{"pad_token": null}' > m/tokenizer_config.json
 embtool resize m --add-tokens '<|x|>' --no-special -n | grep ^add
 embtool resize m/model.safetensors --pad-to 8 --no-tokenizer -o padded | grep -E '^(rows|padding|file)'
 
