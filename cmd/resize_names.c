@@ -40,7 +40,7 @@ static int split_role(struct resize *rz, size_t i, const char *text)
     if (!rz->role_names[i])
         return fail_with(rz->run, EXIT_MEMORY, NULL, "out of memory");
     for (size_t k = 0; k < i; k++)
-        if (strcmp(rz->role_names[k], rz->role_names[i]) == 0)
+        if (rz->role_names[k] && strcmp(rz->role_names[k], rz->role_names[i]) == 0)
             return usage_error(rz->run, "--role %s is there twice: which token?",
                                rz->role_names[i]);
     rz->roles[i] = (emb_token_role){rz->role_names[i], {at + 1, strlen(at + 1)}};
@@ -53,7 +53,7 @@ static int check_added(struct resize *rz, const emb_token_rename *r)
     char shown[WORD_MAX];
     for (size_t i = 0; i < rz->add.n; i++) {
         emb_str t = rz->add.v[i];
-        if (t.n == r->from.n && memcmp(t.s, r->from.s, t.n) == 0)
+        if (r->from.s && t.n == r->from.n && memcmp(t.s, r->from.s, t.n) == 0)
             return usage_error(rz->run, "'%s' is renamed and added: do one, then the other",
                                word_show(shown, t.s, t.n));
     }

@@ -249,7 +249,7 @@ static emb_status bytes_of(struct embi_weights *w, size_t i, const struct embi_t
 /* Step by step: what was compared need not stay in memory. */
 static bool same_bytes(const struct bytes *a, const struct bytes *b, uint64_t n)
 {
-    bool same = true;
+    bool same = a->file && b->file;
     for (uint64_t done = 0, step; same && done < n; done += step) {
         uint64_t p = a->at + done, q = b->at + done;
         step = embi_min(n - done, COMPARED_BYTES);

@@ -213,7 +213,7 @@ static emb_status make(emb_model_resize *r, emb_err *err)
     emb_status status = check_opts(&r->o, err);
     if (!status)
         status = find_root(r, err);
-    if (!status)
+    if (!status && r->m)
         status = check_form(r, err);
     if (!status)
         status = plan_rows(r, err);

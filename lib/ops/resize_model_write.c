@@ -310,7 +310,8 @@ static emb_status check_outside(const emb_model_resize *r, const char *path, emb
         status = parent_of(real ? real : path, &parent, err);
     if (!status && real && strcmp(real, r->root) == 0)
         status = embi_fail(err, EMB_EXISTS, -1, "is the model itself: --in-place replaces it");
-    else if (!status && strncmp(parent, r->root, n) == 0 && (!parent[n] || parent[n] == '/'))
+    else if (parent && !status && strncmp(parent, r->root, n) == 0 &&
+             (!parent[n] || parent[n] == '/'))
         status = embi_fail(err, EMB_BAD_ARG, -1, "lies inside the model's own directory");
     free(real);
     free(parent);
@@ -321,9 +322,9 @@ static emb_status check_outside(const emb_model_resize *r, const char *path, emb
 static emb_status check_in_place(const emb_model_resize *r, emb_err *err)
 {
     struct stat st, above;
-    char *parent;
+    char *parent = NULL;
     emb_status status = parent_of(r->root, &parent, err);
-    if (status)
+    if (status || !parent)
         return status;
     bool mounted = stat(r->root, &st) == 0 && stat(parent, &above) == 0 &&
                    (st.st_dev != above.st_dev || st.st_ino == above.st_ino);
