@@ -38,7 +38,7 @@ static void put_value(struct embi_buf *out, const struct value *x)
 
 static bool is_value(const struct embi_json_value *v, const struct value *x)
 {
-    uint64_t id;
+    uint64_t id = 0;
     return x->text.s ? embi_json_equals(v, x->text) : embi_json_u64(v, &id) && id == x->id;
 }
 
