@@ -26,7 +26,7 @@ static bool fill(struct embi_dir *dir)
     return got > 0;
 }
 
-static bool is_dots(const char *name)
+bool embi_is_dots(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
@@ -38,7 +38,7 @@ const char *embi_dir_next(struct embi_dir *dir)
         unsigned short length;
         memcpy(&length, entry + offsetof(struct dirent64, d_reclen), sizeof length);
         dir->at += length;
-        if (!is_dots(entry + offsetof(struct dirent64, d_name)))
+        if (!embi_is_dots(entry + offsetof(struct dirent64, d_name)))
             return entry + offsetof(struct dirent64, d_name);
     }
     return NULL;
@@ -73,6 +73,35 @@ static int remove_at(int parent, const char *name, int depth)
 int embi_dir_remove(int parent, const char *name)
 {
     return remove_at(parent, name, 0);
+}
+
+/* A directory that may be written but not read cannot be opened for fsync. */
+int embi_dir_sync(int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == EACCES ? 0 : errno;
+    int sys = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+    close(fd);
+    return sys;
+}
+
+/* Those inside first. */
+static int sync_folders(int parent, const char *name, int depth)
+{
+    struct embi_dir dir;
+    int sys = 0;
+    embi_dir_open(&dir, parent, name, false);
+    for (const char *e; !sys && depth < DEPTH_MAX && (e = embi_dir_next(&dir)) != NULL;)
+        sys = sync_folders(dir.fd, e, depth + 1);
+    bool folder = dir.fd >= 0;
+    embi_dir_close(&dir);
+    return folder && !sys ? embi_dir_sync(parent, name) : sys;
+}
+
+int embi_dir_sync_all(int parent, const char *name)
+{
+    return sync_folders(parent, name, 0);
 }
 
 void emb_temp_remove(const char *path)

@@ -1,4 +1,5 @@
-/* dir.h - the names in a directory, one after another, and the removal of a whole one.
+/* dir.h - the names in a directory, one after another; the removal of a whole one, and its way to
+ * the disk.
  *
  * Needs no memory but the stack, and calls nothing that may not be called in a signal handler: what
  * a run leaves behind can be removed when memory has run out, and when the run is being ended.
@@ -32,5 +33,12 @@ int embi_dir_close(struct embi_dir *dir);
 /* Removes the file, link or directory `name` in `parent` with all that is in it; links are removed,
  * never followed. 0 or errno. */
 int embi_dir_remove(int parent, const char *name);
+
+/* fsync of the directory `name` in `parent`; of it and all directories in it, links not followed. 0
+ * or errno. */
+int embi_dir_sync(int parent, const char *name);
+int embi_dir_sync_all(int parent, const char *name);
+
+bool embi_is_dots(const char *name); /* "." or ".." */
 
 #endif

@@ -8,7 +8,6 @@
 #include "io/newdir.h"
 
 #include "io/dir.h"
-#include "io/folders.h"
 #include "io/lock.h"
 #include "util/buf.h"
 #include "util/err.h"
@@ -409,7 +408,7 @@ static void remove_replaced(struct embi_newdir *d)
 
 emb_status embi_newdir_commit(struct embi_newdir *d, emb_err *err)
 {
-    int sys = d->sync ? embi_sync_tree(d->parent, d->temp) : 0;
+    int sys = d->sync ? embi_dir_sync_all(d->parent, d->temp) : 0;
     if (!sys && is_another(d))
         return embi_fail(err, EMB_IO, -1, "was replaced by another run meanwhile: start again");
     if (!sys)
@@ -422,7 +421,7 @@ emb_status embi_newdir_commit(struct embi_newdir *d, emb_err *err)
                          "place: write to another directory (-o)");
     if (sys)
         return embi_fail_errno(err, sys, NULL);
-    if (d->sync && (sys = embi_sync_dir(d->parent, ".")) != 0)
+    if (d->sync && (sys = embi_dir_sync(d->parent, ".")) != 0)
         return embi_fail_errno(err, sys, EMBI_IO_IS_THERE);
     remove_replaced(d);
     return EMB_OK;
