@@ -55,3 +55,10 @@ emb_status embi_config_objects_find(const char *s, size_t n, struct embi_config_
         find_inside(o, 0, 0, &best);
     return status;
 }
+
+int embi_config_text_objects(const struct embi_config_objects *o, struct embi_json_value objects[2])
+{
+    objects[0] = o->list[0];
+    objects[1] = o->list[o->text];
+    return o->text > 0 ? 2 : 1;
+}

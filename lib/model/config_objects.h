@@ -25,4 +25,8 @@ struct embi_config_objects {
 emb_status embi_config_objects_find(const char *s, size_t n, struct embi_config_objects *o,
                                     emb_err *err);
 
+/* Those that speak of the text model: the top, and the one inside if there is one. Their number. */
+int embi_config_text_objects(const struct embi_config_objects *o,
+                             struct embi_json_value objects[2]);
+
 #endif

@@ -74,6 +74,12 @@ emb_status embi_json_member_of(const char *s, size_t n, const char *key, struct 
     return embi_json_finish(&j, 0, err);
 }
 
+bool embi_json_key_ends_in(const struct embi_json_value *key, const char *end)
+{
+    size_t n = strlen(end);
+    return key->n >= n + 2 && memcmp(key->s + key->n - 1 - n, end, n) == 0;
+}
+
 emb_status embi_text_edit_root(const struct embi_text_edit *t, struct embi_json_value *root,
                                emb_err *err)
 {

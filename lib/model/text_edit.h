@@ -39,6 +39,9 @@ void embi_text_edit_close(struct embi_text_edit *t);
 emb_status embi_json_member_of(const char *s, size_t n, const char *key, struct embi_json_value *v,
                                emb_err *err);
 
+/* Do the characters of a key or string, as they are written, end in `end`? */
+bool embi_json_key_ends_in(const struct embi_json_value *key, const char *end);
+
 /* The outermost value of the text, which must be JSON: an object. */
 emb_status embi_text_edit_root(const struct embi_text_edit *t, struct embi_json_value *root,
                                emb_err *err);

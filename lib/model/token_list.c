@@ -1,11 +1,10 @@
 /* token_list.c - see token_list.h. */
 #include "model/token_list.h"
 
+#include "model/tokenizer_read.h"
 #include "util/err.h"
 
 #include <stdlib.h>
-
-#define LARGEST_ID UINT64_C(0x80000000)
 
 static const struct {
     const char *name;
@@ -15,14 +14,6 @@ static const struct {
     {"rstrip", EMBI_TOKEN_RSTRIP},           {"normalized", EMBI_TOKEN_NORMALIZED},
     {"special", EMBI_TOKEN_SPECIAL},
 };
-
-static bool take_id(struct embi_json *j, const struct embi_json_value *v, uint64_t *id)
-{
-    if (embi_json_u64(v, id) && *id <= LARGEST_ID)
-        return true;
-    embi_json_reject(j, v, "a token id, a whole number up to 2147483648");
-    return false;
-}
 
 /* The characters of entry->content; those with escapes go into `strings`, which never moves. */
 static emb_status take_text(struct embi_token_list *list, const struct embi_json *j,
@@ -67,7 +58,7 @@ static void take_member(struct embi_json *j, const struct embi_json_value *key,
     if (embi_json_is(key, "content"))
         entry->content = v;
     else if (embi_json_is(key, "id"))
-        *has_id = take_id(j, &v, &entry->id);
+        *has_id = embi_token_id(j, &v, &entry->id);
     for (size_t i = 0; i < EMBI_LEN(flags); i++)
         if (v.kind == EMBI_JSON_TRUE && embi_json_is(key, flags[i].name))
             entry->flags |= flags[i].flag;
@@ -99,11 +90,11 @@ static bool next_entry(struct embi_json *j, enum embi_token_form form,
         return false;
     } else if (form == EMBI_TOKENS_DECODER) {
         struct embi_json_value number = {EMBI_JSON_NUMBER, false, key.s + 1, key.n - 2};
-        if (take_id(j, &number, &entry->id)) /* escapes are no digits */
+        if (embi_token_id(j, &number, &entry->id)) /* escapes are no digits */
             read_object(j, entry, true);
     } else {
         embi_json_next(j, &v);
-        take_id(j, &v, &entry->id);
+        embi_token_id(j, &v, &entry->id);
         entry->content = entry->item = key;
     }
     return j->expected == NULL;

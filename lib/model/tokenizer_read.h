@@ -1,5 +1,5 @@
-/* tokenizer_read.h - what the readers of vocabulary files share. Only for lib/model/tokenizer*.c
- * and the readers that are declared here.
+/* tokenizer_read.h - what the readers of vocabulary files share. Only for lib/model/token*.c and
+ * the readers that are declared here.
  *
  * A reader gets the bytes of one file and puts tokens into src->t. It may fail half-way: who called
  * it then frees t. Strings that are not in the file as they are go into src->strings, a block that

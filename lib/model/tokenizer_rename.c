@@ -55,15 +55,9 @@ static emb_status rename_members(const struct embi_tokenizer_change *c, const ch
     return status;
 }
 
-static bool ends_in(const struct embi_json_value *key, const char *end)
-{
-    size_t n = strlen(end);
-    return key->n >= n + 2 && memcmp(key->s + key->n - 1 - n, end, n) == 0;
-}
-
 static bool holds_tokens(const struct embi_json_value *key)
 {
-    return ends_in(key, "_token") || ends_in(key, "_tokens") ||
+    return embi_json_key_ends_in(key, "_token") || embi_json_key_ends_in(key, "_tokens") ||
            embi_json_is(key, "added_tokens_decoder");
 }
 

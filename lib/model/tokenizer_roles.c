@@ -148,8 +148,9 @@ static emb_status set_in_config(const struct embi_tokenizer_change *c, const str
         if (status) {
             embi_fail_in(err, "config.json");
         } else {
-            struct embi_json_value objects[2] = {o.list[0], o.list[o.text]};
-            status = set_in(&text, objects, o.text > 0 ? 2 : 1, x, err);
+            struct embi_json_value objects[2];
+            int n = embi_config_text_objects(&o, objects);
+            status = set_in(&text, objects, n, x, err);
         }
         if (!status)
             status = embi_text_edit_keep(&text, c->edits, err);

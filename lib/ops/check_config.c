@@ -61,14 +61,6 @@ static emb_status check_object(struct embi_checking *c, const struct embi_json_v
     return status;
 }
 
-/* The objects of a config that speak of the text model: the top, and one inside. */
-static int text_objects(const struct embi_config_objects *o, struct embi_json_value objects[2])
-{
-    objects[0] = o->list[0];
-    objects[1] = o->list[o->text];
-    return o->text > 0 ? 2 : 1;
-}
-
 emb_status embi_check_config(struct embi_checking *c, emb_err *err)
 {
     struct embi_sidecar file;
@@ -78,7 +70,7 @@ emb_status embi_check_config(struct embi_checking *c, emb_err *err)
     if (status || !file.io)
         return status;
     status = embi_config_objects_find(file.s, file.n, &found, err);
-    int n = status ? 0 : text_objects(&found, objects);
+    int n = status ? 0 : embi_config_text_objects(&found, objects);
     for (int i = 0; !status && i < n; i++)
         status = check_object(c, &objects[i], err);
     embi_sidecar_close(&file);
@@ -88,12 +80,6 @@ emb_status embi_check_config(struct embi_checking *c, emb_err *err)
 /* ------------------------------------------------------------------------------------------------
  * Special ids
  */
-
-static bool ends_in(const struct embi_json_value *key, const char *end)
-{
-    size_t n = strlen(end);
-    return key->n >= n + 2 && memcmp(key->s + key->n - 1 - n, end, n) == 0;
-}
 
 struct role_files {
     struct embi_sidecar tokenizer, config, generation;
@@ -190,7 +176,9 @@ static emb_status check_ids_of(struct embi_checking *c, const struct role_files 
     embi_json_init(&j, object->s, object->n, EMBI_JSON_NAN);
     embi_json_enter(&j, EMBI_JSON_OBJECT);
     while (embi_json_member(&j, &key))
-        if ((ends_in(&key, "_token_id") || ends_in(&key, "_token_index")) && embi_json_skip(&j, &v))
+        if ((embi_json_key_ends_in(&key, "_token_id") ||
+             embi_json_key_ends_in(&key, "_token_index")) &&
+            embi_json_skip(&j, &v))
             check_range(c, f, file, &key, &v);
     return embi_json_finish(&j, 0, err);
 }
@@ -217,7 +205,7 @@ static emb_status config_member(const struct role_files *f, const char *key,
     struct embi_config_objects found;
     struct embi_json_value objects[2];
     emb_status status = embi_config_objects_find(f->config.s, f->config.n, &found, err);
-    int n = status ? 0 : text_objects(&found, objects);
+    int n = status ? 0 : embi_config_text_objects(&found, objects);
     *v = (struct embi_json_value){0};
     for (int i = 0; !status && v->kind == 0 && i < n; i++)
         status = embi_json_member_of(objects[i].s, objects[i].n, key, v, err);
@@ -267,7 +255,7 @@ static emb_status check_ranges(struct embi_checking *c, const struct role_files 
     emb_status status = EMB_OK;
     if (f->config.io) {
         status = embi_config_objects_find(f->config.s, f->config.n, &found, err);
-        int n = status ? 0 : text_objects(&found, objects);
+        int n = status ? 0 : embi_config_text_objects(&found, objects);
         for (int i = 0; !status && i < n; i++)
             status = check_ids_of(c, f, "config.json", &objects[i], err);
     }
