@@ -68,7 +68,6 @@ struct run {
     struct embi_buf warnings;      /* what the library warned of: lines, each ended by a NUL */
     struct embi_buf inputs;        /* files that were read, likewise (report.h) */
     struct embi_buf outputs;       /* files that were written, likewise */
-    bool muted;                    /* what the library says now was said before */
     bool progress;                 /* a progress line stands on stderr (progress.h) */
     uint64_t compared;             /* tokens that unknown words were compared with (names.h) */
 };

@@ -169,6 +169,12 @@ bool is_stream(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
+bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* What a descriptor is open on does not matter: the library writes through such names. */
 static bool names_descriptor(const char *path)
 {

@@ -133,6 +133,9 @@ int load_blas(struct run *run, const char *option);
 /* NULL or "-": standard input or output. */
 bool is_stream(const char *path);
 
+/* Do both paths, links followed, lead to one file that is there? */
+bool is_same_file(const char *a, const char *b);
+
 /* Will a header be completed when all rows are there? True for a file that takes its name at the
  * end; false for what gets the bytes as they come: streams, devices, names of descriptors. */
 bool is_completed_late(const char *path);

@@ -128,9 +128,7 @@ static bool would_replace(const char *report, const char *path)
     struct stat a, b;
     if (stat(report, &a) || !S_ISREG(a.st_mode) || stat(path, &b))
         return false;
-    if (S_ISDIR(b.st_mode))
-        return lies_in(report, path);
-    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return S_ISDIR(b.st_mode) ? lies_in(report, path) : is_same_file(report, path);
 }
 
 /* With --force the report would be what is left of a file that was read. */

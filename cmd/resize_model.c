@@ -106,27 +106,10 @@ static int check_file(const struct resize *rz)
                      rz->dir, plan->tensors[0].file);
 }
 
-/* What could not be looked at afterwards (a broken generation_config.json, say) stops the run while
- * nothing is written. */
-static int check_source(struct resize *rz)
-{
-    emb_check check;
-    emb_err err;
-    rz->run->muted = true; /* the library has warned when it opened the model */
-    emb_status status = emb_check_model(rz->run->ctx, rz->model_plan->dir, &check, &err);
-    rz->run->muted = false;
-    if (status)
-        return fail(rz->run, rz->run->table_name, &err);
-    emb_check_free(&check);
-    return EXIT_DONE;
-}
-
 static int say_plan(struct resize *rz)
 {
     const emb_model_plan *plan = rz->model_plan;
     int code = check_file(rz);
-    if (!code)
-        code = check_source(rz);
     for (size_t i = 0; !code && i < plan->n_warnings; i++)
         warn(rz->run, rz->run->table_name, "%s", plan->warnings[i]);
     return code ? code : resize_say(rz);

@@ -53,7 +53,7 @@ static int check_added(struct resize *rz, const emb_token_rename *r)
     char shown[WORD_MAX];
     for (size_t i = 0; i < rz->add.n; i++) {
         emb_str t = rz->add.v[i];
-        if (r->from.s && t.n == r->from.n && memcmp(t.s, r->from.s, t.n) == 0)
+        if (r->from.s && embi_str_equal(t, r->from))
             return usage_error(rz->run, "'%s' is renamed and added: do one, then the other",
                                word_show(shown, t.s, t.n));
     }

@@ -13,12 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 static const char *extension(const char *path)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
@@ -62,11 +56,11 @@ static int choose_target(struct resize *rz)
 /* Would one be written over the other? Devices take all that comes. */
 static bool collide(const char *a, const char *b)
 {
-    struct stat x, y;
+    struct stat st;
     if (!a || !b)
         return false;
-    if (stat(a, &x) == 0 && stat(b, &y) == 0)
-        return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    if (is_same_file(a, b))
+        return stat(a, &st) == 0 && S_ISREG(st.st_mode);
     return strcmp(a, b) == 0;
 }
 

@@ -202,8 +202,6 @@ void say_log(void *arg, int level, const char *path, const char *line)
 {
     struct run *run = arg;
     bool asked = run->common->verbose;
-    if (run->muted)
-        return;
     if (level == EMB_LOG_WARNING) {
         embi_buf_add(&run->warnings, line, strlen(line) + 1);
         warn(run, path, "%s", line);

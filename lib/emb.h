@@ -900,8 +900,8 @@ typedef struct emb_model_plan {
  * EMB_UNSUPPORTED: weights that are not safetensors, or both a single file and an index; tables of
  * different length; quantised tables; `remove`, `keep` or `first`; tokenizer files of a kind that
  * tokens cannot be added to, or ids with a gap. EMB_BAD_DATA: two tokenizer files contradict each
- * other. EMB_IO with err->sys EWOULDBLOCK: another run is at work on the directory. Free with
- * emb_model_resize_close. */
+ * other, or a file that emb_check_model looks at is malformed. EMB_IO with err->sys EWOULDBLOCK:
+ * another run is at work on the directory. Free with emb_model_resize_close. */
 EMB_API emb_status emb_model_resize_open(emb_ctx *ctx, const emb_table *table,
                                          const emb_resize_opts *opts,
                                          const emb_model_resize_opts *model_opts,

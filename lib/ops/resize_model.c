@@ -204,6 +204,17 @@ static emb_status plan_rows(emb_model_resize *r, emb_err *err)
     return status ? status : emb_resize_plan(r->table, &r->o, &r->rows, err);
 }
 
+/* What could not be looked at afterwards (a broken generation_config.json, say) is found while
+ * nothing is written. What it warns of was said when the model was opened. */
+static emb_status check_parts(emb_model_resize *r, emb_err *err)
+{
+    emb_check check;
+    emb_status status = emb_check_model(&r->quiet, r->root, &check, err);
+    if (!status)
+        emb_check_free(&check);
+    return status;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Life
  */
@@ -225,6 +236,8 @@ static emb_status make(emb_model_resize *r, emb_err *err)
         status = embi_model_resize_edit(r, err);
     if (!status)
         status = embi_new_entries_begin(r, err);
+    if (!status)
+        status = check_parts(r, err);
     return status ? status : embi_model_resize_say(r, err);
 }
 
