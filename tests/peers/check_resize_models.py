@@ -14,12 +14,12 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import warnings
 import zlib
 from pathlib import Path
 
-from peer import DATA, TOOL, Skip, main
+from peer import DATA, TOOL, library, main
+from tiny import made, maker
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -28,40 +28,11 @@ LAYOUTS = json.loads((DATA / "layouts.json").read_text())
 MIXED = ("new word", "naïve☃🙂", 'q"uo\\te\tx, y')  # what FILE holds in the scenarios
 
 
-def library(name):
-    try:
-        return __import__(name)
-    except ImportError:
-        raise Skip(f"package {name} is not installed") from None
-
-
-def maker():
-    sys.path.insert(0, str(DATA))
-    import tiny_models
-    return tiny_models
-
-
 def tool(*args):
     return subprocess.run([TOOL, *map(str, args)], capture_output=True, text=True)
 
 
 # ------------------------------------------------------------------------------------------------ models
-def made():
-    """The folder of all models, which are made on the first call."""
-    if not made.folder:
-        given = os.environ.get("TINY_MODELS")
-        if not given:
-            library("torch")
-            library("transformers")
-            made.kept = tempfile.TemporaryDirectory()
-            maker().build(made.kept.name)
-        made.folder = Path(given or made.kept.name)
-    return made.folder
-
-
-made.folder = None
-
-
 def bytes_of(x, dtype):
     """Little-endian bytes of f32 numbers in a type of safetensors, rounded to nearest, ties to even."""
     if dtype == "F32":

@@ -6,44 +6,13 @@ compared, which it makes without them.
 TINY_MODELS=DIR names a folder that holds them already (tiny_models.py DIR makes it).
 """
 import json
-import os
-import sys
-import tempfile
 from pathlib import Path
 
-from peer import DATA, Skip, main, objects, run
+from peer import library, main, objects, run
+from tiny import made, maker
 
 MODELS = 53
 ROOM = 600  # rows, more than any of the vocabularies has
-
-
-def library(name):
-    try:
-        return __import__(name)
-    except ImportError:
-        raise Skip(f"package {name} is not installed") from None
-
-
-def maker():
-    sys.path.insert(0, str(DATA))
-    import tiny_models
-    return tiny_models
-
-
-def made():
-    """The folder of the models, which are made on the first call."""
-    if not made.folder:
-        given = os.environ.get("TINY_MODELS")
-        if not given:
-            library("torch")
-            library("transformers")
-            made.kept = tempfile.TemporaryDirectory()
-            maker().build(made.kept.name)
-        made.folder = Path(given or made.kept.name)
-    return made.folder
-
-
-made.folder = None
 
 
 def models():

@@ -7,10 +7,10 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-from peer import DATA, TOOL, Skip, main
+from peer import TOOL, library, main
+from tiny import maker
 
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -22,19 +22,11 @@ ROLES_ONLY = ("MarianTokenizer",)  # a class in Python: what is special there is
 OWN_TOKENS = ("T5Tokenizer",)      # in the oldest layout no file has their ids
 
 
-def library(name):
-    try:
-        return __import__(name)
-    except ImportError:
-        raise Skip(f"package {name} is not installed") from None
-
-
 def kits():
     """(name, kit, layout) of every tokenizer, in its layout and in the oldest one."""
     for name in ("numpy", "tokenizers", "transformers", "sentencepiece", "google.protobuf"):
         library(name)
-    sys.path.insert(0, str(DATA))
-    import tiny_models
+    tiny_models = maker()
     seen = set()
     for name, spec in tiny_models.SPECS.items():
         kit = spec["kit"]()

@@ -7,7 +7,7 @@ import random
 import struct
 from pathlib import Path
 
-from peer import Skip, main, objects
+from peer import Skip, library, main, objects
 
 ROOM = 262144  # rows, more than any of these vocabularies has
 
@@ -17,13 +17,6 @@ def where(package, path):
     if spec is None:
         raise Skip(f"package {package} is not installed")
     return Path(spec.origin).parent / path
-
-
-def library(name):
-    try:
-        return __import__(name)
-    except ImportError:
-        raise Skip(f"package {name} is not installed") from None
 
 
 def ours(path, n):

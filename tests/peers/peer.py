@@ -15,6 +15,14 @@ class Skip(Exception):
     """Why a test cannot run here."""
 
 
+def library(name):
+    """The module, or the test is skipped."""
+    try:
+        return __import__(name)
+    except ImportError:
+        raise Skip(f"package {name} is not installed") from None
+
+
 def run(*args, stdin=b"", code=0):
     """stdout of one run in the current directory; the exit code must be `code`."""
     r = subprocess.run([TOOL, *map(str, args)], input=stdin, capture_output=True, timeout=300)
