@@ -5,6 +5,7 @@
 #define TESTS_MODEL_DIR_H
 
 #include "memory_file.h"
+#include "model_fixture.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,47 +26,13 @@ static inline void leave_dir(void)
     cr_assert_eq(system(command), 0);
 }
 
-static inline void put_bytes(const char *name, const void *bytes, size_t n)
+/* A safetensors file of n tensors; `last` is the value of the last element. */
+static inline void put_tensors(const char *name, const struct fixture_tensor *t, size_t n,
+                               float last)
 {
-    FILE *f = fopen(name, "w");
-    cr_assert_not_null(f);
-    cr_assert_eq(fwrite(bytes, 1, n, f), n);
-    cr_assert_eq(fclose(f), 0);
-}
-
-static inline void put_text(const char *name, const char *text)
-{
-    put_bytes(name, text, strlen(text));
-}
-
-/* A tensor of f32, all zero; dims 0: of one axis. */
-struct zeros {
-    const char *name;
-    int rows, dims;
-};
-
-/* A safetensors file of n of them; `last` is the value of the last element. */
-static inline void put_tensors(const char *name, const struct zeros *t, size_t n, float last)
-{
-    struct embi_buf file = {0}, header = {0};
-    int at = 0;
-    for (size_t i = 0; i < n; i++) {
-        int end = at + 4 * t[i].rows * (t[i].dims ? t[i].dims : 1);
-        embi_buf_print(&header, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%d", i ? "," : "{",
-                       t[i].name, t[i].rows);
-        if (t[i].dims)
-            embi_buf_print(&header, ",%d", t[i].dims);
-        embi_buf_print(&header, "],\"data_offsets\":[%d,%d]}", at, end);
-        at = end;
-    }
-    embi_buf_byte(&header, '}');
-    uint64_t bytes = header.n;
-    embi_buf_add(&file, &bytes, 8);
-    embi_buf_add(&file, header.s, header.n);
-    embi_buf_fill(&file, 0, (size_t)at);
+    struct embi_buf file = fixture_file(t, n);
     memcpy(file.s + file.n - 4, &last, 4);
-    put_bytes(name, file.s, file.n);
-    embi_buf_free(&header);
+    fixture_put(name, file.s, file.n);
     embi_buf_free(&file);
 }
 

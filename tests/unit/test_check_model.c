@@ -22,9 +22,10 @@ static void leave(void)
 
 TestSuite(check_model, .init = enter, .fini = leave);
 
-static const struct zeros tied[] = {{"model.embed_tokens.weight", 3, 2}};
-static const struct zeros untied[] = {
-    {"model.embed_tokens.weight", 3, 2}, {"lm_head.bias", 3, 0}, {"lm_head.weight", 3, 2}};
+static const struct fixture_tensor tied[] = {{"model.embed_tokens.weight", 3, 2, 0, NULL}};
+static const struct fixture_tensor untied[] = {{"model.embed_tokens.weight", 3, 2, 0, NULL},
+                                               {"lm_head.bias", 3, 0, 0, NULL},
+                                               {"lm_head.weight", 3, 2, 0, NULL}};
 
 #define CONFIG "{\"model_type\": \"llama\", \"hidden_size\": 2, \"vocab_size\": 3, "
 
@@ -32,7 +33,7 @@ static void put_tokens(const char *vocab)
 {
     struct embi_buf b = {0};
     embi_buf_print(&b, "{\"model\": {\"type\": \"WordLevel\", \"vocab\": {%s}}}", vocab);
-    put_bytes("tokenizer.json", b.s, b.n);
+    fixture_put("tokenizer.json", b.s, b.n);
     embi_buf_free(&b);
 }
 
@@ -40,7 +41,7 @@ static void put_tokens(const char *vocab)
 static void put_model(void)
 {
     put_tensors("model.safetensors", tied, 1, 1);
-    put_text("config.json", CONFIG "\"eos_token_id\": [1, 2]}");
+    fixture_text("config.json", CONFIG "\"eos_token_id\": [1, 2]}");
     put_tokens("\"a\": 0, \"b\": 1, \"c\": 2");
 }
 
@@ -66,14 +67,14 @@ Test(check_model, parts_that_agree)
     cr_expect_eq(check.rows, 3);
     cr_expect_eq(check.tokens, 3);
     put_tensors("model.safetensors", untied, 3, 1);
-    put_text("config.json", CONFIG "\"tie_word_embeddings\": false, \"pad_token_id\": -1}");
+    fixture_text("config.json", CONFIG "\"tie_word_embeddings\": false, \"pad_token_id\": -1}");
     finds(0, NULL, NULL, NULL);
 }
 
 Test(check_model, sizes)
 {
     put_model();
-    put_text("config.json", "{\"model_type\": \"llama\", \"vocab_size\": 5}");
+    fixture_text("config.json", "{\"model_type\": \"llama\", \"vocab_size\": 5}");
     finds(1, "config", "vocab_size is 5, model.embed_tokens.weight has 3 rows", "--in-place");
     put_model();
     put_tokens("\"a\": 0, \"b\": 1, \"c\": 2, \"d\": 3, \"e\": 4");
@@ -83,10 +84,11 @@ Test(check_model, sizes)
 
 Test(check_model, heads_and_biases)
 {
-    static const struct zeros head[] = {{"model.embed_tokens.weight", 3, 2},
-                                        {"lm_head.weight", 2, 2}};
-    static const struct zeros bias[] = {
-        {"model.embed_tokens.weight", 3, 2}, {"lm_head.bias", 4, 0}, {"lm_head.weight", 3, 2}};
+    static const struct fixture_tensor head[] = {{"model.embed_tokens.weight", 3, 2, 0, NULL},
+                                                 {"lm_head.weight", 2, 2, 0, NULL}};
+    static const struct fixture_tensor bias[] = {{"model.embed_tokens.weight", 3, 2, 0, NULL},
+                                                 {"lm_head.bias", 4, 0, 0, NULL},
+                                                 {"lm_head.weight", 3, 2, 0, NULL}};
     put_model();
     put_tensors("model.safetensors", head, 2, 1);
     finds(1, "head", "lm_head.weight has 2 rows", NULL);
@@ -98,28 +100,28 @@ Test(check_model, tied_or_not)
 {
     put_model();
     put_tensors("model.safetensors", untied, 3, 1);
-    put_text("config.json", CONFIG "\"tie_word_embeddings\": true}");
+    fixture_text("config.json", CONFIG "\"tie_word_embeddings\": true}");
     finds(1, "tied", "lm_head.weight", NULL);
     put_tensors("model.safetensors", untied, 3, 0); /* the same bytes: a copy */
     finds(0, NULL, NULL, NULL);
     put_tensors("model.safetensors", tied, 1, 1);
-    put_text("config.json", CONFIG "\"tie_word_embeddings\": false, \"architectures\": "
-                                   "[\"LlamaForCausalLM\"]}");
+    fixture_text("config.json", CONFIG "\"tie_word_embeddings\": false, \"architectures\": "
+                                       "[\"LlamaForCausalLM\"]}");
     finds(1, "tied", "none is stored", NULL);
-    put_text("config.json", CONFIG "\"tie_word_embeddings\": false, \"architectures\": "
-                                   "[\"LlamaModel\"]}");
+    fixture_text("config.json", CONFIG "\"tie_word_embeddings\": false, \"architectures\": "
+                                       "[\"LlamaModel\"]}");
     finds(0, NULL, NULL, NULL);
 }
 
 Test(check_model, special_ids)
 {
     put_model();
-    put_text("config.json", CONFIG "\"eos_token_id\": 99}");
+    fixture_text("config.json", CONFIG "\"eos_token_id\": 99}");
     finds(1, "special id", "config.json: eos_token_id is 99", NULL);
-    put_text("config.json", CONFIG "\"text_config\": {\"image_token_index\": 3}}");
+    fixture_text("config.json", CONFIG "\"text_config\": {\"image_token_index\": 3}}");
     finds(1, "special id", "image_token_index is 3", NULL);
-    put_text("config.json", CONFIG "\"bos_token_id\": null}");
-    put_text("generation_config.json", "{\"eos_token_id\": [2, 7]}");
+    fixture_text("config.json", CONFIG "\"bos_token_id\": null}");
+    fixture_text("generation_config.json", "{\"eos_token_id\": [2, 7]}");
     finds(1, "special id", "generation_config.json: eos_token_id is 7", NULL);
 }
 
@@ -127,27 +129,28 @@ Test(check_model, special_ids)
 Test(check_model, special_tokens_and_their_ids)
 {
     put_model();
-    put_text("config.json", CONFIG "\"eos_token_id\": 1}");
-    put_text("tokenizer_config.json", "{\"eos_token\": {\"content\": \"c\"}}");
+    fixture_text("config.json", CONFIG "\"eos_token_id\": 1}");
+    fixture_text("tokenizer_config.json", "{\"eos_token\": {\"content\": \"c\"}}");
     finds(1, "special id", "eos_token_id is 1, tokenizer_config.json says that the token is 'c'",
           "--role eos='c' --in-place");
-    put_text("config.json", CONFIG "\"text_config\": {\"eos_token_id\": 1}}");
+    fixture_text("config.json", CONFIG "\"text_config\": {\"eos_token_id\": 1}}");
     finds(1, "special id", "eos_token_id is 1", "--role eos='c' --in-place");
-    put_text("config.json", CONFIG "\"eos_token_id\": 2, \"text_config\": {\"eos_token_id\": 1}}");
+    fixture_text("config.json",
+                 CONFIG "\"eos_token_id\": 2, \"text_config\": {\"eos_token_id\": 1}}");
     finds(0, NULL, NULL, NULL);
-    put_text("config.json", CONFIG "\"eos_token_id\": 1}");
-    put_text("generation_config.json", "{\"eos_token_id\": [1, 2]}");
+    fixture_text("config.json", CONFIG "\"eos_token_id\": 1}");
+    fixture_text("generation_config.json", "{\"eos_token_id\": [1, 2]}");
     finds(0, NULL, NULL, NULL);
-    put_text("generation_config.json", "{\"eos_token_id\": [2, 3]}");
+    fixture_text("generation_config.json", "{\"eos_token_id\": [2, 3]}");
     finds(1, "special id", "eos_token_id is 3", NULL); /* a role adds to a list alone */
-    put_text("generation_config.json", "{\"eos_token_id\": 3}");
+    fixture_text("generation_config.json", "{\"eos_token_id\": 3}");
     finds(2, "special id", "eos_token_id is 3", "--role eos='c' --in-place");
 }
 
 Test(check_model, tokenizer_files)
 {
     put_model();
-    put_text("added_tokens.json", "{\"b\": 2}");
+    fixture_text("added_tokens.json", "{\"b\": 2}");
     finds(1, "tokenizer", "'b' has the id 1", NULL);
     unlink("added_tokens.json");
     put_tokens("\"a\": 0, \"c\": 2");
@@ -156,26 +159,28 @@ Test(check_model, tokenizer_files)
 
 Test(check_model, index_of_shards)
 {
-    static const struct zeros norm[] = {{"model.norm.weight", 2, 0}};
+    static const struct fixture_tensor norm[] = {{"model.norm.weight", 2, 0, 0, NULL}};
     put_model();
     put_tensors("one.safetensors", tied, 1, 1);
     put_tensors("two.safetensors", norm, 1, 1);
-    put_text("model.safetensors.index.json",
-             "{\"metadata\": {\"total_size\": 32}, \"weight_map\": {\"model.embed_tokens.weight\": "
-             "\"one.safetensors\", \"model.norm.weight\": \"two.safetensors\"}}");
+    fixture_text(
+        "model.safetensors.index.json",
+        "{\"metadata\": {\"total_size\": 32}, \"weight_map\": {\"model.embed_tokens.weight\": "
+        "\"one.safetensors\", \"model.norm.weight\": \"two.safetensors\"}}");
     finds(1, "weights", "both here", NULL);
     unlink("model.safetensors");
     finds(0, NULL, NULL, NULL);
-    put_text("model.safetensors.index.json",
-             "{\"metadata\": {\"total_size\": 24}, \"weight_map\": {\"model.embed_tokens.weight\": "
-             "\"one.safetensors\", \"model.norm.weight\": \"two.safetensors\"}}");
+    fixture_text(
+        "model.safetensors.index.json",
+        "{\"metadata\": {\"total_size\": 24}, \"weight_map\": {\"model.embed_tokens.weight\": "
+        "\"one.safetensors\", \"model.norm.weight\": \"two.safetensors\"}}");
     finds(1, "index", "total_size is 24, the tensors have 32 bytes", "--in-place");
-    put_text("model.safetensors.index.json",
-             "{\"weight_map\": {\"model.embed_tokens.weight\": \"one.safetensors\"}}");
+    fixture_text("model.safetensors.index.json",
+                 "{\"weight_map\": {\"model.embed_tokens.weight\": \"one.safetensors\"}}");
     finds(1, "index", "metadata", NULL);
-    put_text("model.safetensors.index.json",
-             "{\"metadata\": {}, \"weight_map\": {\"model.embed_tokens.weight\": "
-             "\"one.safetensors\", \"x\": \"two.safetensors\"}}");
+    fixture_text("model.safetensors.index.json",
+                 "{\"metadata\": {}, \"weight_map\": {\"model.embed_tokens.weight\": "
+                 "\"one.safetensors\", \"x\": \"two.safetensors\"}}");
     finds(1, "index", "two.safetensors: holds no tensor 'x'", NULL);
     cr_expect_eq(check.rows, 0);
 }
@@ -184,7 +189,7 @@ Test(check_model, nothing_to_check)
 {
     cr_expect_eq(emb_check_model(ctx, dir, &check, &err), EMB_UNSUPPORTED);
     put_model();
-    put_text("config.json", "{\"vocab_size\": }");
+    fixture_text("config.json", "{\"vocab_size\": }");
     cr_expect_eq(emb_check_model(ctx, dir, &check, &err), EMB_BAD_DATA);
     cr_expect_eq(check.n_faults, 0);
 }

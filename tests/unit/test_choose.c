@@ -1,143 +1,101 @@
 /* test_choose.c - which tensor is the table, and which the head: names and shapes as published
  * models have them, in files that are made in memory.
  */
-#include "memory_file.h"
-
-#include "model/model.h"
-
-struct tensor {
-    const char *name;
-    int rows, dims, value; /* every element */
-};
-
-/* A safetensors file of f32 tensors. */
-static struct embi_buf make(const struct tensor *t, size_t n)
-{
-    struct embi_buf header = {0}, file = {0};
-    int at = 0;
-    for (size_t i = 0; i < n; i++) {
-        int end = at + 4 * t[i].rows * t[i].dims;
-        embi_buf_print(&header,
-                       "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%d,%d],\"data_offsets\":[%d,%d]}",
-                       i ? "," : "{", t[i].name, t[i].rows, t[i].dims, at, end);
-        at = end;
-    }
-    embi_buf_byte(&header, '}');
-    uint64_t bytes = header.n;
-    embi_buf_add(&file, &bytes, 8);
-    embi_buf_add(&file, header.s, header.n);
-    for (size_t i = 0; i < n; i++)
-        for (int k = 0; k < t[i].rows * t[i].dims; k++)
-            embi_buf_add(&file, &(float){(float)t[i].value}, 4);
-    cr_assert(!header.failed && !file.failed);
-    embi_buf_free(&header);
-    return file;
-}
-
-static struct log lines;
-static struct embi_env env = {.log = collect, .log_arg = &lines};
-
-static struct embi_model *open_model(const struct tensor *t, size_t n, const char *config)
-{
-    struct embi_buf b = make(t, n);
-    struct embi_reader *r;
-    struct embi_model *m;
-    emb_err err;
-    lines = (struct log){0};
-    cr_assert_eq(open_bytes(&env, b.s, b.n, "-", NULL, NULL, &r, &err), EMB_OK, "%s", err.msg);
-    cr_assert_eq(embi_model_open_file(r, &m, &err), EMB_OK, "%s", err.msg);
-    cr_assert_eq(embi_config_parse(config, strlen(config), &m->config, &err), EMB_OK, "%s",
-                 err.msg);
-    embi_buf_free(&b);
-    return m;
-}
+#include "model_memory.h"
 
 enum { MOST = 5 };
 
 static const struct layout {
     const char *config;
-    struct tensor tensors[MOST];
+    struct fixture_tensor tensors[MOST];
     int input, head; /* places; -1: none */
     int tied, warnings;
 } layouts[] = {
     {"{\"model_type\":\"gpt2\"}",
-     {{"transformer.wpe.weight", 3, 2, 2}, {"transformer.wte.weight", 3, 2, 1}},
+     {{"transformer.wpe.weight", 3, 2, 2, NULL}, {"transformer.wte.weight", 3, 2, 1, NULL}},
      1,
      -1,
      1,
      0},
     {"{\"model_type\":\"llama\"}",
-     {{"lm_head.weight", 3, 2, 2},
-      {"model.layers.0.mlp.up_proj.weight", 3, 2, 3},
-      {"model.embed_tokens.weight", 3, 2, 1}},
+     {{"lm_head.weight", 3, 2, 2, NULL},
+      {"model.layers.0.mlp.up_proj.weight", 3, 2, 3, NULL},
+      {"model.embed_tokens.weight", 3, 2, 1, NULL}},
      2,
      0,
      0,
      0},
     {"{\"model_type\":\"llama\"}",
-     {{"lm_head.weight", 3, 2, 1}, {"model.embed_tokens.weight", 3, 2, 1}},
+     {{"lm_head.weight", 3, 2, 1, NULL}, {"model.embed_tokens.weight", 3, 2, 1, NULL}},
      1,
      0,
      1,
      0},
     {"{\"model_type\":\"llama\",\"tie_word_embeddings\":false}",
-     {{"model.embed_tokens.weight", 3, 2, 1}, {"model.norm.weight", 1, 2, 1}},
+     {{"model.embed_tokens.weight", 3, 2, 1, NULL}, {"model.norm.weight", 1, 2, 1, NULL}},
      0,
      -1,
      1,
      1},
     {"{\"model_type\":\"t5\"}",
-     {{"decoder.embed_tokens.weight", 3, 2, 1}, {"shared.weight", 3, 2, 1}},
+     {{"decoder.embed_tokens.weight", 3, 2, 1, NULL}, {"shared.weight", 3, 2, 1, NULL}},
      1,
      -1,
      1,
      0},
     {"{\"model_type\":\"t5\"}",
-     {{"decoder.embed_tokens.weight", 3, 2, 2}, {"shared.weight", 3, 2, 1}},
+     {{"decoder.embed_tokens.weight", 3, 2, 2, NULL}, {"shared.weight", 3, 2, 1, NULL}},
      1,
      -1,
      1,
      1},
     {"{\"model_type\":\"bert\"}",
-     {{"embeddings.position_embeddings.weight", 3, 2, 3},
-      {"embeddings.word_embeddings.weight", 3, 2, 1}},
+     {{"embeddings.position_embeddings.weight", 3, 2, 3, NULL},
+      {"embeddings.word_embeddings.weight", 3, 2, 1, NULL}},
      1,
      -1,
      1,
      0},
     {"{\"model_type\":\"x\",\"text_config\":{\"model_type\":\"llama\"}}",
-     {{"language_model.lm_head.weight", 3, 2, 2},
-      {"language_model.model.embed_tokens.weight", 3, 2, 1}},
+     {{"language_model.lm_head.weight", 3, 2, 2, NULL},
+      {"language_model.model.embed_tokens.weight", 3, 2, 1, NULL}},
      1,
      0,
      0,
      0},
     /* a classifier's head is none of the vocabulary: another width */
     {"{\"model_type\":\"modernbert\"}",
-     {{"decoder.weight", 2, 7, 2}, {"model.embeddings.tok_embeddings.weight", 3, 2, 1}},
+     {{"decoder.weight", 2, 7, 2, NULL}, {"model.embeddings.tok_embeddings.weight", 3, 2, 1, NULL}},
      1,
      -1,
      1,
      0},
     /* nobody knows the type */
     {"{\"vocab_size\":3,\"hidden_size\":2}",
-     {{"trunk.a.weight", 3, 2, 1}, {"trunk.b.weight", 2, 3, 2}, {"trunk.position.weight", 3, 2, 3}},
+     {{"trunk.a.weight", 3, 2, 1, NULL},
+      {"trunk.b.weight", 2, 3, 2, NULL},
+      {"trunk.position.weight", 3, 2, 3, NULL}},
      0,
      -1,
      -1,
      0},
     {"{\"vocab_size\":3,\"hidden_size\":2,\"tie_word_embeddings\":true}",
-     {{"a.embed_tokens.weight", 5, 2, 2}, {"b.embed_tokens.weight", 3, 2, 1}},
+     {{"a.embed_tokens.weight", 5, 2, 2, NULL}, {"b.embed_tokens.weight", 3, 2, 1, NULL}},
      1,
      -1,
      1,
      0},
-    {"{}", {{"wte.weight", 3, 2, 1}, {"lm_head.weight", 3, 2, 2}}, 0, 1, 0, 0},
-    {"{}", {{"a.embed_tokens.weight", 3, 2, 1}, {"b.embed_tokens.weight", 3, 2, 1}}, 0, -1, -1, 0},
-    {"{}", {{"only", 3, 2, 1}}, 0, -1, -1, 0},
+    {"{}", {{"wte.weight", 3, 2, 1, NULL}, {"lm_head.weight", 3, 2, 2, NULL}}, 0, 1, 0, 0},
+    {"{}",
+     {{"a.embed_tokens.weight", 3, 2, 1, NULL}, {"b.embed_tokens.weight", 3, 2, 1, NULL}},
+     0,
+     -1,
+     -1,
+     0},
+    {"{}", {{"only", 3, 2, 1, NULL}}, 0, -1, -1, 0},
 };
 
-static size_t count(const struct tensor *t)
+static size_t count(const struct fixture_tensor *t)
 {
     size_t n = 0;
     while (n < MOST && t[n].name)
@@ -168,14 +126,16 @@ Test(choose, what_nothing_decides)
 {
     static const struct {
         const char *config;
-        struct tensor tensors[MOST];
+        struct fixture_tensor tensors[MOST];
         const char *says[2];
     } cases[] = {
         {"{}",
-         {{"a.embed_tokens.weight", 3, 2, 1}, {"b.embed_tokens.weight", 3, 2, 2}},
+         {{"a.embed_tokens.weight", 3, 2, 1, NULL}, {"b.embed_tokens.weight", 3, 2, 2, NULL}},
          {"a.embed_tokens.weight", "b.embed_tokens.weight"}},
-        {"{\"model_type\":\"llama\"}", {{"x", 3, 2, 1}, {"y", 4, 2, 2}}, {"x, y", "after #"}},
-        {"{}", {{"x", 3, 0, 1}, {"y", 4, 0, 2}}, {"none of the 2 tensors", "[V, d]"}},
+        {"{\"model_type\":\"llama\"}",
+         {{"x", 3, 2, 1, NULL}, {"y", 4, 2, 2, NULL}},
+         {"x, y", "after #"}},
+        {"{}", {{"x", 3, 0, 1, NULL}, {"y", 4, 0, 2, NULL}}, {"none of the 2 tensors", "[V, d]"}},
     };
     for (size_t i = 0; i < EMBI_LEN(cases); i++) {
         struct embi_model *m =
@@ -191,7 +151,8 @@ Test(choose, what_nothing_decides)
 
 Test(choose, transposed)
 {
-    static const struct tensor t[] = {{"wte.weight", 2, 5, 1}, {"x.weight", 2, 2, 1}};
+    static const struct fixture_tensor t[] = {{"wte.weight", 2, 5, 1, NULL},
+                                              {"x.weight", 2, 2, 1, NULL}};
     struct embi_model *m =
         open_model(t, 2, "{\"model_type\":\"gpt2\",\"vocab_size\":5,\"n_embd\":2}");
     emb_err err;
@@ -203,7 +164,7 @@ Test(choose, transposed)
 
 Test(choose, by_name)
 {
-    static const struct tensor t[] = {{"a", 3, 2, 1}, {"b", 3, 2, 2}};
+    static const struct fixture_tensor t[] = {{"a", 3, 2, 1, NULL}, {"b", 3, 2, 2, NULL}};
     struct embi_model *m = open_model(t, 2, "{}");
     size_t tensor;
     emb_err err;

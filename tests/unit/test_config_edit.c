@@ -67,7 +67,7 @@ Test(config_edit, rows)
     for (size_t i = 0; i < EMBI_LEN(sizes); i++) {
         embi_file_edits_free(&edits);
         warnings = (struct log){0};
-        put_text("config.json", sizes[i].config);
+        fixture_text("config.json", sizes[i].config);
         cr_assert_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_OK, "%s", err.msg);
         const char *found = result("config.json");
         cr_expect(sizes[i].want ? found && strcmp(found, sizes[i].want) == 0 : !found,
@@ -80,19 +80,19 @@ Test(config_edit, rows)
 Test(config_edit, as_many_rows)
 {
     struct embi_config_rows rows = {480, 480, 0};
-    put_text("config.json", "{\"vocab_size\": 480, \"vocab_size_per_layer_input\": 480}");
+    fixture_text("config.json", "{\"vocab_size\": 480, \"vocab_size_per_layer_input\": 480}");
     cr_assert_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_OK);
     cr_expect_eq(edits.n, 0);
-    put_text("config.json", "{\"vocab_size\": 5}");
+    fixture_text("config.json", "{\"vocab_size\": 5}");
     cr_assert_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_OK);
     cr_expect_str_eq(result("config.json"), "{\"vocab_size\": 480}");
     embi_file_edits_free(&edits);
-    put_text("config.json", "{\"vocab_size\": 5, \"text_config\": {\"vocab_size\": 480}}");
+    fixture_text("config.json", "{\"vocab_size\": 5, \"text_config\": {\"vocab_size\": 480}}");
     cr_assert_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_OK);
     cr_expect_str_eq(result("config.json"),
                      "{\"vocab_size\": 480, \"text_config\": {\"vocab_size\": 480}}");
     embi_file_edits_free(&edits);
-    put_text("config.json", "{\"vocab_size\": 480, \"text_config\": {\"vocab_size\": 5}}");
+    fixture_text("config.json", "{\"vocab_size\": 480, \"text_config\": {\"vocab_size\": 5}}");
     cr_assert_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_OK);
     cr_expect_str_eq(result("config.json"),
                      "{\"vocab_size\": 480, \"text_config\": {\"vocab_size\": 480}}");
@@ -102,7 +102,7 @@ Test(config_edit, no_config_and_a_broken_one)
 {
     struct embi_config_rows rows = {480, 481, 0};
     cr_expect_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_OK);
-    put_text("config.json", "{\"vocab_size\": 480,}");
+    fixture_text("config.json", "{\"vocab_size\": 480,}");
     cr_expect_eq(embi_config_edit_rows(&env, dir, &rows, &edits, &err), EMB_BAD_DATA);
     cr_expect(strstr(err.msg, "config.json"), "%s", err.msg);
     cr_expect_eq(edits.n, 0);
@@ -135,7 +135,7 @@ Test(config_edit, index_totals)
     for (size_t i = 0; i < EMBI_LEN(totals); i++) {
         embi_file_edits_free(&edits);
         warnings = (struct log){0};
-        put_text("x.index.json", totals[i].index);
+        fixture_text("x.index.json", totals[i].index);
         cr_assert_eq(index_totals(0, 64, 32), EMB_OK, "%s", err.msg);
         const char *found = result("x.index.json");
         cr_expect(totals[i].want ? found && strcmp(found, totals[i].want) == 0 : !found,
@@ -146,7 +146,8 @@ Test(config_edit, index_totals)
 
 Test(config_edit, index_totals_that_shrink)
 {
-    put_text("x.index.json", "{\"metadata\": {\"total_size\": 200, \"total_parameters\": 100}}");
+    fixture_text("x.index.json",
+                 "{\"metadata\": {\"total_size\": 200, \"total_parameters\": 100}}");
     cr_assert_eq(index_totals(0, -64, -100), EMB_OK);
     cr_expect_str_eq(result("x.index.json"),
                      "{\"metadata\": {\"total_size\": 136, \"total_parameters\": 0}}");
@@ -157,7 +158,8 @@ Test(config_edit, index_totals_that_shrink)
 /* Where the bytes are known a wrong sum is put right, and a right one stays. */
 Test(config_edit, index_totals_that_are_known)
 {
-    put_text("x.index.json", "{\"metadata\": {\"total_size\": 200, \"total_parameters\": 100}}");
+    fixture_text("x.index.json",
+                 "{\"metadata\": {\"total_size\": 200, \"total_parameters\": 100}}");
     cr_assert_eq(index_totals(200, 0, 0), EMB_OK);
     cr_expect_eq(edits.n, 0);
     cr_assert_eq(index_totals(332, 64, 32), EMB_OK);

@@ -75,8 +75,8 @@ static void refuses(const struct embi_tokenizer_changes *changes, emb_status sta
 Test(tokenizer_edit, json_of_the_library)
 {
     struct embi_new_token add[] = {ADD("<|t|>", 3, true), ADD("q\"\\\t\xC3\xA9", 4, false)};
-    put_text("tokenizer.json",
-             "{\n  \"added_tokens\": [\n" ENTRY("2", "<m>", "true") "\n  ],\n  " MODEL "\n}");
+    fixture_text("tokenizer.json",
+                 "{\n  \"added_tokens\": [\n" ENTRY("2", "<m>", "true") "\n  ],\n  " MODEL "\n}");
     adds(add, 2, 1);
     file_is("tokenizer.json",
             "{\n  \"added_tokens\": [\n" ENTRY("2", "<m>", "true") ",\n" ENTRY(
@@ -88,8 +88,8 @@ Test(tokenizer_edit, json_of_the_library)
 Test(tokenizer_edit, json_in_its_own_style)
 {
     struct embi_new_token add[] = {ADD("<x>", 2, false)};
-    put_text("tokenizer.json",
-             "{\"added_tokens\":[{\"special\":true,\"id\":1, \"content\":\"b\"}]," MODEL "}");
+    fixture_text("tokenizer.json",
+                 "{\"added_tokens\":[{\"special\":true,\"id\":1, \"content\":\"b\"}]," MODEL "}");
     adds(add, 1, 1);
     file_is("tokenizer.json",
             "{\"added_tokens\":[{\"special\":true,\"id\":1, \"content\":\"b\"},{\"special\":false, "
@@ -100,15 +100,15 @@ Test(tokenizer_edit, json_in_its_own_style)
 Test(tokenizer_edit, json_with_an_empty_list_or_none)
 {
     struct embi_new_token add[] = {ADD("<x>", 2, false)};
-    put_text("tokenizer.json", "{\n  \"added_tokens\": [],\n  " MODEL "\n}");
+    fixture_text("tokenizer.json", "{\n  \"added_tokens\": [],\n  " MODEL "\n}");
     adds(add, 1, 1);
     file_is("tokenizer.json",
             "{\n  \"added_tokens\": [\n" ENTRY("2", "<x>", "false") "\n  ],\n  " MODEL "\n}");
-    put_text("tokenizer.json", "{\n  " MODEL ",\n  \"added_tokens\": null\n}");
+    fixture_text("tokenizer.json", "{\n  " MODEL ",\n  \"added_tokens\": null\n}");
     adds(add, 1, 1);
     file_is("tokenizer.json",
             "{\n  " MODEL ",\n  \"added_tokens\": [\n" ENTRY("2", "<x>", "false") "\n  ]\n}");
-    put_text("tokenizer.json", "{\n  " MODEL "\n}");
+    fixture_text("tokenizer.json", "{\n  " MODEL "\n}");
     adds(add, 1, 1);
     file_is("tokenizer.json",
             "{\n  " MODEL ",\n  \"added_tokens\": [\n" ENTRY("2", "<x>", "false") "\n  ]\n}");
@@ -123,12 +123,12 @@ Test(tokenizer_edit, json_with_an_empty_list_or_none)
 Test(tokenizer_edit, all_lists)
 {
     struct embi_new_token add[] = {ADD("<x>", 3, true)};
-    put_text("tokenizer.json", TOKENIZER);
-    put_text("special_tokens_map.json", "{\"additional_special_tokens\": [\"<m>\"]}");
-    put_text("added_tokens.json", "{\n  \"<m>\": 2\n}\n");
-    put_text("tokenizer_config.json",
-             "{\"added_tokens_decoder\": {\"2\": {\"content\": \"<m>\", " FLAGS
-             "\"special\": true}}, \"eos_token\": \"<m>\", \"extra_special_tokens\": []}\n");
+    fixture_text("tokenizer.json", TOKENIZER);
+    fixture_text("special_tokens_map.json", "{\"additional_special_tokens\": [\"<m>\"]}");
+    fixture_text("added_tokens.json", "{\n  \"<m>\": 2\n}\n");
+    fixture_text("tokenizer_config.json",
+                 "{\"added_tokens_decoder\": {\"2\": {\"content\": \"<m>\", " FLAGS
+                 "\"special\": true}}, \"eos_token\": \"<m>\", \"extra_special_tokens\": []}\n");
     adds(add, 1, 3);
     file_is("added_tokens.json", "{\n  \"<m>\": 2,\n  \"<x>\": 3\n}\n");
     file_is("tokenizer_config.json",
@@ -146,8 +146,8 @@ Test(tokenizer_edit, all_lists)
 Test(tokenizer_edit, no_decoder_beside_a_tokenizer)
 {
     struct embi_new_token add[] = {ADD("<x>", 3, false)};
-    put_text("tokenizer.json", TOKENIZER);
-    put_text("tokenizer_config.json", "{\"eos_token\": \"<m>\"}");
+    fixture_text("tokenizer.json", TOKENIZER);
+    fixture_text("tokenizer_config.json", "{\"eos_token\": \"<m>\"}");
     adds(add, 1, 1);
 }
 
@@ -158,11 +158,12 @@ Test(tokenizer_edit, no_decoder_beside_a_tokenizer)
 Test(tokenizer_edit, old_files_get_a_decoder)
 {
     struct embi_new_token add[] = {ADD("<x>", 4, false)};
-    put_text("vocab.json", "{\"a\": 0, \"b\": 1}");
-    put_text("added_tokens.json", "{\"<n>\": 3, \"<m>\": 2}");
-    put_text("special_tokens_map.json",
-             "{\"mask_token\": {\"content\": \"<m>\", \"lstrip\": true, \"normalized\": false}}");
-    put_text("tokenizer_config.json", "{\"mask_token\": \"<m>\"}");
+    fixture_text("vocab.json", "{\"a\": 0, \"b\": 1}");
+    fixture_text("added_tokens.json", "{\"<n>\": 3, \"<m>\": 2}");
+    fixture_text(
+        "special_tokens_map.json",
+        "{\"mask_token\": {\"content\": \"<m>\", \"lstrip\": true, \"normalized\": false}}");
+    fixture_text("tokenizer_config.json", "{\"mask_token\": \"<m>\"}");
     adds(add, 1, 2);
     file_is("added_tokens.json", "{\"<n>\": 3, \"<m>\": 2, \"<x>\": 4}");
     file_is("tokenizer_config.json",
@@ -179,9 +180,9 @@ Test(tokenizer_edit, old_files_get_a_decoder)
 Test(tokenizer_edit, old_files_with_roles_elsewhere)
 {
     struct embi_new_token add[] = {ADD("<x>", 2, true), ADD("<y>", 3, false)};
-    put_text("vocab.json", "{\"a\": 0, \"b\": 1}");
-    put_text("special_tokens_map.json", "{\"eos_token\": \"a\"}");
-    put_text("tokenizer_config.json", "{}");
+    fixture_text("vocab.json", "{\"a\": 0, \"b\": 1}");
+    fixture_text("special_tokens_map.json", "{\"eos_token\": \"a\"}");
+    fixture_text("tokenizer_config.json", "{}");
     adds(add, 2, 2);
     file_is("added_tokens.json", "{\n  \"<x>\": 2,\n  \"<y>\": 3\n}\n");
     file_is("special_tokens_map.json",
@@ -191,7 +192,7 @@ Test(tokenizer_edit, old_files_with_roles_elsewhere)
 Test(tokenizer_edit, a_vocabulary_alone)
 {
     struct embi_new_token add[] = {ADD("<x>", 2, false)};
-    put_text("vocab.txt", "a\nb\n");
+    fixture_text("vocab.txt", "a\nb\n");
     adds(add, 1, 1);
     file_is("added_tokens.json", "{\n  \"<x>\": 2\n}\n");
 }
@@ -200,11 +201,11 @@ Test(tokenizer_edit, kinds_that_are_refused)
 {
     struct embi_new_token add[] = {ADD("<x>", 2, false)};
     struct embi_tokenizer_changes changes = {.add = add, .n_add = 1};
-    put_text("qwen.tiktoken", "YQ== 0\nYg== 1\n");
+    fixture_text("qwen.tiktoken", "YQ== 0\nYg== 1\n");
     refuses(&changes, EMB_UNSUPPORTED, "tiktoken");
     unlink("qwen.tiktoken");
-    put_text("vocab.json", "{\"a\": 0, \"b\": 1}");
-    put_text("tokenizer_config.json", "{\"tokenizer_class\": \"M2M100Tokenizer\"}");
+    fixture_text("vocab.json", "{\"a\": 0, \"b\": 1}");
+    fixture_text("tokenizer_config.json", "{\"tokenizer_class\": \"M2M100Tokenizer\"}");
     refuses(&changes, EMB_UNSUPPORTED, "M2M100Tokenizer");
 }
 
@@ -218,7 +219,7 @@ static void put_json(const char *vocab, const char *added)
     embi_buf_print(
         &b, "{\"added_tokens\": [%s], \"model\": {\"type\": \"WordLevel\", \"vocab\": {%s}}}",
         added, vocab);
-    put_bytes("tokenizer.json", b.s, b.n);
+    fixture_put("tokenizer.json", b.s, b.n);
     embi_buf_free(&b);
 }
 
@@ -296,7 +297,7 @@ Test(tokenizer_edit, holes_are_filled_in_the_vocabulary)
 Test(tokenizer_edit, nothing_to_fill)
 {
     struct embi_tokenizer_changes changes = {.fill_gaps = true};
-    put_text("qwen.tiktoken", "YQ== 0\nYg== 1\n");
+    fixture_text("qwen.tiktoken", "YQ== 0\nYg== 1\n");
     cr_expect_eq(edit(&changes), EMB_OK, "%s", err.msg);
     cr_expect_eq(edits.n, 0);
     unlink("qwen.tiktoken");
@@ -310,15 +311,15 @@ Test(tokenizer_edit, contradictions)
 {
     struct embi_tokenizer_changes changes = {0};
     put_json("\"a\": 0, \"b\": 1", "{\"id\": 2, \"content\": \"<m>\"}");
-    put_text("added_tokens.json", "{\"<m>\": 4}");
+    fixture_text("added_tokens.json", "{\"<m>\": 4}");
     refuses(&changes, EMB_BAD_DATA,
             "'<m>' has the id 2 in tokenizer.json and 4 in added_tokens.json");
-    put_text("added_tokens.json", "{\"<n>\": 2}");
+    fixture_text("added_tokens.json", "{\"<n>\": 2}");
     refuses(&changes, EMB_BAD_DATA,
             "id 2 is '<m>' in tokenizer.json and '<n>' in added_tokens.json");
-    put_text("added_tokens.json", "{\"b\": 0}");
+    fixture_text("added_tokens.json", "{\"b\": 0}");
     refuses(&changes, EMB_BAD_DATA, "'b' has the id 1 in the vocabulary");
-    put_text("added_tokens.json", "{\"<m>\": 2}");
+    fixture_text("added_tokens.json", "{\"<m>\": 2}");
     cr_expect_eq(edit(&changes), EMB_OK);
     cr_expect_eq(edits.n, 0);
 }
@@ -347,19 +348,19 @@ Test(tokenizer_edit, texts_that_no_token_can_have)
 Test(tokenizer_edit, rename_wherever_it_stands)
 {
     struct embi_tokenizer_changes changes = RENAME("<r0>", "<|t|>");
-    put_text("tokenizer.json",
-             "{\"added_tokens\": [{\"id\": 1, \"content\": \"<r0>\"}], \"post_processor\": "
-             "{\"type\": \"TemplateProcessing\", \"single\": [{\"SpecialToken\": {\"id\": "
-             "\"<r0>\", \"type_id\": 0}}], \"special_tokens\": {\"<r0>\": {\"id\": \"<r0>\", "
-             "\"ids\": [1], \"tokens\": [\"<r0>\"]}}}, \"model\": {\"type\": \"BPE\", "
-             "\"unk_token\": \"<r0>\", \"vocab\": {\"a\": 0, \"\\u003cr0>\": 1, \"<r0>x\": 2}, "
-             "\"merges\": [\"b c\"]}}");
-    put_text("tokenizer_config.json",
-             "{\"added_tokens_decoder\": {\"1\": {\"content\": \"<r0>\"}}, \"pad_token\": "
-             "\"<r0>\", \"chat_template\": \"<r0>\"}");
-    put_text("special_tokens_map.json", "{\"pad_token\": {\"content\": \"<r0>\"}}");
-    put_text("added_tokens.json", "{\"<r0>\": 1}");
-    put_text("vocab.json", "{\"a\": 0, \"<r0>\": 1}");
+    fixture_text("tokenizer.json",
+                 "{\"added_tokens\": [{\"id\": 1, \"content\": \"<r0>\"}], \"post_processor\": "
+                 "{\"type\": \"TemplateProcessing\", \"single\": [{\"SpecialToken\": {\"id\": "
+                 "\"<r0>\", \"type_id\": 0}}], \"special_tokens\": {\"<r0>\": {\"id\": \"<r0>\", "
+                 "\"ids\": [1], \"tokens\": [\"<r0>\"]}}}, \"model\": {\"type\": \"BPE\", "
+                 "\"unk_token\": \"<r0>\", \"vocab\": {\"a\": 0, \"\\u003cr0>\": 1, \"<r0>x\": 2}, "
+                 "\"merges\": [\"b c\"]}}");
+    fixture_text("tokenizer_config.json",
+                 "{\"added_tokens_decoder\": {\"1\": {\"content\": \"<r0>\"}}, \"pad_token\": "
+                 "\"<r0>\", \"chat_template\": \"<r0>\"}");
+    fixture_text("special_tokens_map.json", "{\"pad_token\": {\"content\": \"<r0>\"}}");
+    fixture_text("added_tokens.json", "{\"<r0>\": 1}");
+    fixture_text("vocab.json", "{\"a\": 0, \"<r0>\": 1}");
     cr_assert_eq(edit(&changes), EMB_OK, "%s", err.msg);
     cr_expect_eq(edits.n, 5);
     file_is("tokenizer.json",
@@ -382,7 +383,7 @@ Test(tokenizer_edit, rename_a_reserved_piece)
 {
     struct embi_tokenizer_changes changes = RENAME("[unused1]", "<|t|>");
     put_json("\"a\": 0, \"[unused1]\": 1", "");
-    put_text("vocab.txt", "a\r\n[unused1] \r\n[unused1]0\n");
+    fixture_text("vocab.txt", "a\r\n[unused1] \r\n[unused1]0\n");
     cr_assert_eq(edit(&changes), EMB_OK, "%s", err.msg);
     file_is("vocab.txt", "a\r\n<|t|> \r\n[unused1]0\n");
     file_is("tokenizer.json",
@@ -396,19 +397,20 @@ Test(tokenizer_edit, rename_refused)
     struct embi_tokenizer_changes cat = RENAME("cat", "<|t|>"), nope = RENAME("nope", "<|t|>"),
                                   taken = RENAME("<m>", "cat"), t5 = RENAME("<extra_id_0>", "x"),
                                   merged = RENAME("<|", "x"), pair = RENAME("<m>", "x");
-    put_text("tokenizer.json",
-             "{\"added_tokens\": [{\"id\": 1, \"content\": \"<m>\"}, {\"id\": 2, \"content\": "
-             "\"<extra_id_0>\"}, {\"id\": 3, \"content\": \"<|\"}], \"model\": {\"vocab\": "
-             "{\"cat\": 0, \"<m>\": 1, \"<extra_id_0>\": 2, \"<|\": 3}, \"merges\": [\"< |\"]}}");
+    fixture_text(
+        "tokenizer.json",
+        "{\"added_tokens\": [{\"id\": 1, \"content\": \"<m>\"}, {\"id\": 2, \"content\": "
+        "\"<extra_id_0>\"}, {\"id\": 3, \"content\": \"<|\"}], \"model\": {\"vocab\": "
+        "{\"cat\": 0, \"<m>\": 1, \"<extra_id_0>\": 2, \"<|\": 3}, \"merges\": [\"< |\"]}}");
     refuses(&cat, EMB_UNSUPPORTED, "ordinary piece");
     refuses(&merged, EMB_UNSUPPORTED, "ordinary piece");
     refuses(&nope, EMB_NOT_FOUND, "'nope' is not in the vocabulary");
     refuses(&taken, EMB_BAD_ARG, "'cat' is there already");
     refuses(&t5, EMB_UNSUPPORTED, "extra_ids");
     cr_expect_eq(edit(&pair), EMB_OK, "%s", err.msg);
-    put_text("tokenizer.json",
-             "{\"added_tokens\": [{\"id\": 1, \"content\": \"<m>\"}], \"model\": {\"vocab\": "
-             "{\"cat\": 0, \"<m>\": 1}, \"merges\": [[\"a\", \"b\"], [\"<m>\", \"b\"]]}}");
+    fixture_text("tokenizer.json",
+                 "{\"added_tokens\": [{\"id\": 1, \"content\": \"<m>\"}], \"model\": {\"vocab\": "
+                 "{\"cat\": 0, \"<m>\": 1}, \"merges\": [[\"a\", \"b\"], [\"<m>\", \"b\"]]}}");
     refuses(&pair, EMB_UNSUPPORTED, "ordinary piece");
 }
 
@@ -423,13 +425,14 @@ Test(tokenizer_edit, roles)
     struct embi_tokenizer_changes changes = {
         .add = add, .n_add = 1, .roles = list, .n_roles = EMBI_LEN(list)};
     put_json("\"a\": 0, \"b\": 1", "");
-    put_text("tokenizer_config.json", "{\"eos_token\": {\"content\": \"a\"}}");
-    put_text("special_tokens_map.json",
-             "{\"eos_token\": \"a\", \"mask_token\": {\"content\": \"<p>\", \"lstrip\": true}}");
-    put_text("config.json",
-             "{\n  \"eos_token_id\": [0, 7],\n  \"text_config\": {\"pad_token_id\": null},\n  "
-             "\"vision_config\": {\"pad_token_id\": 5}\n}");
-    put_text("generation_config.json", "{\"eos_token_id\": 0}\n");
+    fixture_text("tokenizer_config.json", "{\"eos_token\": {\"content\": \"a\"}}");
+    fixture_text(
+        "special_tokens_map.json",
+        "{\"eos_token\": \"a\", \"mask_token\": {\"content\": \"<p>\", \"lstrip\": true}}");
+    fixture_text("config.json",
+                 "{\n  \"eos_token_id\": [0, 7],\n  \"text_config\": {\"pad_token_id\": null},\n  "
+                 "\"vision_config\": {\"pad_token_id\": 5}\n}");
+    fixture_text("generation_config.json", "{\"eos_token_id\": 0}\n");
     cr_assert_eq(edit(&changes), EMB_OK, "%s", err.msg);
     file_is("tokenizer_config.json",
             "{\"eos_token\": {\"content\": \"b\"}, \"pad_token\": \"<p>\", \"mask_token\": \"a\"}");
@@ -452,10 +455,10 @@ Test(tokenizer_edit, roles_that_are_so)
     struct embi_token_role pad = {"pad", STR("b")};
     struct embi_tokenizer_changes changes = {.roles = &pad, .n_roles = 1};
     put_json("\"a\": 0, \"b\": 1", "");
-    put_text("tokenizer_config.json", "{\"pad_token\": \"b\"}");
-    put_text("special_tokens_map.json",
-             "{\"pad_token\": {\"content\": \"\\u0062\", \"lstrip\": true}}");
-    put_text("config.json", "{\"pad_token_id\": 1}");
+    fixture_text("tokenizer_config.json", "{\"pad_token\": \"b\"}");
+    fixture_text("special_tokens_map.json",
+                 "{\"pad_token\": {\"content\": \"\\u0062\", \"lstrip\": true}}");
+    fixture_text("config.json", "{\"pad_token_id\": 1}");
     cr_assert_eq(edit(&changes), EMB_OK);
     cr_expect_eq(edits.n, 0);
 }

@@ -1,30 +1,11 @@
 /* test_vocab_tensors.c - which tensors have a vocabulary axis: names and shapes as published models
  * have them (V 6, d 4), with tensors beside them that have V rows by chance.
  */
-#include "memory_file.h"
-#include "model_fixture.h"
+#include "model_memory.h"
 
 #include "model/vocab_tensors.h"
 
 enum { MOST = 8 };
-
-static struct log lines;
-static struct embi_env env = {.log = collect, .log_arg = &lines};
-
-static struct embi_model *open_model(const struct fixture_tensor *t, size_t n, const char *config)
-{
-    struct embi_buf b = fixture_file(t, n);
-    struct embi_reader *r;
-    struct embi_model *m;
-    emb_err err;
-    lines = (struct log){0};
-    cr_assert_eq(open_bytes(&env, b.s, b.n, "-", NULL, NULL, &r, &err), EMB_OK, "%s", err.msg);
-    cr_assert_eq(embi_model_open_file(r, &m, &err), EMB_OK, "%s", err.msg);
-    cr_assert_eq(embi_config_parse(config, strlen(config), &m->config, &err), EMB_OK, "%s",
-                 err.msg);
-    embi_buf_free(&b);
-    return m;
-}
 
 #define EMBED "model.embed_tokens.weight"
 #define WTE   "transformer.wte.weight"
