@@ -31,7 +31,8 @@ static double gamma_of(double roundings)
  * f32 (2), and 2 to spare. Below 8 elements the sum may run straight: 7 + 2 is less. */
 double embi_dot_bound(uint32_t d)
 {
-    return gamma_of((double)(d / 8 + 1) + 10);
+    uint32_t lane = d / 8 + 1;
+    return gamma_of((double)lane + 10);
 }
 
 /* Its own (1), d additions if the sum begins with a zero, the two factors (2), and 2 to spare. */
