@@ -108,10 +108,18 @@ static int open_rows(struct lookup *l)
                        o->ragged || o->has_pad_id);
 }
 
-/* --dtype, else the table's own type; NumPy has no bf16 and no 8-bit floats, which become f32. */
+/* The type that rows are had in: blocks only come out of a table as they are. */
+static emb_dtype stored_dtype(const struct lookup *l)
+{
+    return emb_dtype_block(l->info.dtype) > 1 ? EMB_F32 : l->info.dtype;
+}
+
+/* --dtype, else the table's own type; only raw rows, which no product gives, can be blocks; NumPy
+ * has no bf16 and no 8-bit floats, which become f32. */
 static emb_dtype choose_dtype(const struct lookup *l)
 {
-    emb_dtype dtype = l->info.dtype;
+    bool blocks = strcmp(l->format, "raw") == 0 && l->opts->via != VIA_MATMUL;
+    emb_dtype dtype = blocks ? l->info.dtype : stored_dtype(l);
     bool numpy = strcmp(l->format, "npy") == 0 || strcmp(l->format, "npz") == 0;
     if (l->opts->common.dtype)
         return l->opts->common.dtype;
@@ -129,9 +137,9 @@ static bool may_overflow(emb_dtype from, emb_dtype to)
 
 static int make_room(struct lookup *l)
 {
-    size_t stored_row = l->info.dims * emb_dtype_bytes(l->info.dtype);
-    size_t row = l->info.dims * emb_dtype_bytes(l->dtype);
-    bool counted = may_overflow(l->info.dtype, l->dtype);
+    size_t stored_row = emb_dtype_row_bytes(stored_dtype(l), l->info.dims);
+    size_t row = emb_dtype_row_bytes(l->dtype, l->info.dims);
+    bool counted = may_overflow(stored_dtype(l), l->dtype);
     l->block_rows = embi_max(1, LOOKUP_BLOCK_BYTES / embi_max(embi_max(row, stored_row), 1));
     l->ids = malloc(LOOKUP_IDS * sizeof *l->ids);
     l->block = malloc(embi_max(l->block_rows * row, 1));
@@ -157,10 +165,10 @@ int lookup_fetch(struct lookup *l, const uint64_t *rows, size_t n)
     emb_block block = {.data = l->stored ? l->stored : l->block,
                        .rows = n,
                        .dims = l->info.dims,
-                       .dtype = l->stored ? l->info.dtype : l->dtype};
+                       .dtype = l->stored ? stored_dtype(l) : l->dtype};
     int code = fetch_rows(l, rows, n, &block);
     if (!code && l->stored &&
-        emb_convert(l->block, l->dtype, l->stored, l->info.dtype, n * l->info.dims, &l->overflows,
+        emb_convert(l->block, l->dtype, l->stored, stored_dtype(l), n * l->info.dims, &l->overflows,
                     &err) != EMB_OK)
         code = fail(l->run, l->run->table_name, &err);
     return code;
@@ -183,7 +191,7 @@ static int answer(struct lookup *l)
     l->dtype = choose_dtype(l);
     if (!code)
         code = make_room(l);
-    progress_begin(&l->progress, l->run, 0, l->info.dims * emb_dtype_bytes(l->dtype));
+    progress_begin(&l->progress, l->run, 0, emb_dtype_row_bytes(l->dtype, l->info.dims));
     if (!code)
         code = is_array(l->format) ? lookup_array(l) : lookup_text(l);
     progress_end(&l->progress);

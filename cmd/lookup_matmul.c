@@ -71,7 +71,7 @@ int lookup_multiply(struct lookup *l, const uint64_t *rows, size_t n, emb_block 
 void lookup_report_products(const struct lookup *l)
 {
     const struct products *p = &l->products;
-    uint64_t row_bytes = l->info.dims * emb_dtype_bytes(l->info.dtype);
+    uint64_t row_bytes = emb_dtype_row_bytes(l->info.dtype, l->info.dims);
     note(l->run, NULL,
          "one-hot [%" PRIu64 ", %" PRIu64 "] x table [%" PRIu64 ", %u]: %" PRIu64
          " multiplications and additions, %" PRIu64

@@ -69,10 +69,16 @@ static void add_choices(struct embi_buf *out, const char *list)
     embi_buf_text(out, list);
 }
 
+bool opt_takes_dtype(emb_dtype dtype)
+{
+    return emb_dtype_bytes(dtype) > 0;
+}
+
 static void add_dtypes(struct embi_buf *out)
 {
     for (int i = 1; i < EMB_DTYPE_COUNT; i++)
-        embi_buf_print(out, "%s%s", i > 1 ? " " : "", emb_dtype_name((emb_dtype)i));
+        if (opt_takes_dtype((emb_dtype)i))
+            embi_buf_print(out, "%s%s", i > 1 ? " " : "", emb_dtype_name((emb_dtype)i));
 }
 
 /* `-k x: expected `: the caller adds what was expected. */
@@ -144,7 +150,7 @@ static enum opt_result set_choice(struct parser *p, const struct typed *t, const
 static enum opt_result set_dtype(struct parser *p, const struct typed *t, const char *value)
 {
     emb_dtype dtype = emb_dtype_parse(value);
-    if (dtype == EMB_DTYPE_NONE) {
+    if (!opt_takes_dtype(dtype)) {
         add_dtypes(expected(p, t, value));
         return OPT_BAD;
     }

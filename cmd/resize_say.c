@@ -22,7 +22,7 @@ static void text_if_any(struct out *out, const char *key, uint64_t x)
 /* Bytes of the rows; of a text table they cannot be told before it is written. */
 static bool row_bytes(const struct resize *rz, uint64_t *before, uint64_t *after)
 {
-    uint64_t row = rz->info.dims * emb_dtype_bytes(rz->info.dtype);
+    uint64_t row = emb_dtype_row_bytes(rz->info.dtype, rz->info.dims);
     *before = rz->plan.old_rows * row;
     *after = rz->plan.rows * row;
     return strcmp(rz->info.format, "text") != 0;

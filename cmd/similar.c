@@ -167,7 +167,7 @@ static int answer(struct similar *s)
     int code = open_queries(s);
     bool known = s->queries.total != EMB_ROWS_UNKNOWN;
     progress_begin(&s->progress, s->run, known ? s->queries.total : 0,
-                   s->info.dims * emb_dtype_bytes(s->info.dtype));
+                   emb_dtype_row_bytes(s->info.dtype, s->info.dims));
     if (!code)
         code = find_center(s);
     if (!code)

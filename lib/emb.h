@@ -101,6 +101,11 @@ EMB_API const char *emb_version(void);
  * How one number is stored. The 8-bit floats are those of safetensors: E4M3 is the variant without
  * infinities (OCP OFP8 "E4M3FN"), E5M2 has them, the FNUZ variants have one NaN and no negative
  * zero, E8M0 holds powers of two only. Integers are tables too (quantised ids, counts).
+ *
+ * The block types, EMB_Q4_0 and those after it, are the quantised types of GGUF: 32 or 256
+ * numbers of a row share a scale and lie in one block of bytes. A single number has no bytes of its
+ * own there, so rows and whole blocks are what is copied and converted; d is a multiple of the
+ * block. Their numbers are f32: every function that computes reads them as that.
  */
 typedef enum emb_dtype {
     EMB_DTYPE_NONE = 0, /* not said: keep what there is */
@@ -122,17 +127,37 @@ typedef enum emb_dtype {
     EMB_I64,
     EMB_U64,
     EMB_BOOL,
+    EMB_Q4_0,
+    EMB_Q4_1,
+    EMB_Q5_0,
+    EMB_Q5_1,
+    EMB_Q8_0,
+    EMB_Q2_K,
+    EMB_Q3_K,
+    EMB_Q4_K,
+    EMB_Q5_K,
+    EMB_Q6_K,
+    EMB_IQ4_NL,
+    EMB_IQ4_XS,
     EMB_DTYPE_COUNT
 } emb_dtype;
 
-/* "f32", "bf16", "f8_e4m3" ... ; "none" for EMB_DTYPE_NONE. Never NULL. */
+/* "f32", "bf16", "f8_e4m3", "q4_k" ... ; "none" for EMB_DTYPE_NONE. Never NULL. */
 EMB_API const char *emb_dtype_name(emb_dtype dtype);
 
 /* The type of that name (lower case, as emb_dtype_name gives it), or EMB_DTYPE_NONE. */
 EMB_API emb_dtype emb_dtype_parse(const char *name);
 
-/* Bytes of one element; 0 for EMB_DTYPE_NONE. */
+/* Bytes of one element; 0 for EMB_DTYPE_NONE and for block types: see emb_dtype_row_bytes. */
 EMB_API size_t emb_dtype_bytes(emb_dtype dtype);
+
+/* Numbers that lie in one block: 32 or 256 for block types, 1 for the others, 0 for
+ * EMB_DTYPE_NONE. */
+EMB_API uint32_t emb_dtype_block(emb_dtype dtype);
+
+/* Bytes of a row of `dims` numbers without gaps; 0 where dims is no multiple of the block, and for
+ * EMB_DTYPE_NONE. */
+EMB_API uint64_t emb_dtype_row_bytes(emb_dtype dtype, uint32_t dims);
 
 /* True for f64, f32, f16, bf16 and the 8-bit floats. */
 EMB_API bool emb_dtype_is_float(emb_dtype dtype);
@@ -142,7 +167,9 @@ EMB_API bool emb_dtype_is_float(emb_dtype dtype);
  * one that e8m0 has no code for (zero, negative, too large); *overflows, when not NULL, grows by
  * the number of finite values that did. To an integer type only a whole number in range can go:
  * EMB_BAD_DATA with err->at = the first element that cannot, where dst is filled up to it.
- * EMB_BAD_ARG: EMB_DTYPE_NONE. src and dst may not overlap; neither needs alignment. */
+ * A block type gives f32, which then goes on to other types. EMB_BAD_ARG: EMB_DTYPE_NONE, or n is
+ * no multiple of a block type's block. EMB_UNSUPPORTED: to a block type that is another one. src
+ * and dst may not overlap; neither needs alignment. */
 EMB_API emb_status emb_convert(void *dst, emb_dtype dst_dtype, const void *src, emb_dtype src_dtype,
                                size_t n, uint64_t *overflows, emb_err *err);
 
@@ -154,7 +181,7 @@ EMB_API emb_status emb_convert(void *dst, emb_dtype dst_dtype, const void *src, 
  */
 #define EMB_NUMBER_MAX 32 /* bytes that emb_number_print may need; no NUL is written */
 
-/* Prints the element of type dtype at *value; returns the length. */
+/* Prints the element of type dtype at *value; returns the length, 0 for a block type. */
 EMB_API size_t emb_number_print(char *out, emb_dtype dtype, const void *value);
 
 /* Prints x with 1..17 significant digits, trailing zeros dropped; 0 means the shortest. */
@@ -271,7 +298,7 @@ typedef struct emb_table_info {
     uint64_t rows;      /* V */
     uint32_t dims;      /* d */
     emb_dtype dtype;    /* as stored; text tables: f32 */
-    uint64_t bytes;     /* V * d * bytes of an element; text tables: bytes of the file */
+    uint64_t bytes;     /* V * bytes of a row; text tables: bytes of the file */
     bool has_tokens;    /* rows have names */
     const char *format; /* "npy", "safetensors", "word2vec", "text", "raw"            (borrowed) */
     const char *tensor; /* name inside the file, or NULL                              (borrowed) */
@@ -302,7 +329,7 @@ EMB_API emb_status emb_table_model(const emb_table *table, emb_model_info *info,
  */
 
 /* Rows in memory: `rows` rows of `dims` elements, row r at data + r * stride_bytes. stride_bytes 0
- * means rows without gaps. No alignment is promised or needed. */
+ * means rows without gaps, of emb_dtype_row_bytes each. No alignment is promised or needed. */
 typedef struct emb_block {
     void *data;
     uint64_t rows;
@@ -311,8 +338,8 @@ typedef struct emb_block {
     size_t stride_bytes;
 } emb_block;
 
-/* The whole table [V, d] without a copy, if its rows lie in a mapped file as this machine stores
- * numbers, equally far apart; else false. Borrowed. */
+/* The whole table [V, d] without a copy, of the stored type, if its rows lie in a mapped file as
+ * this machine stores numbers, equally far apart; else false. Borrowed. */
 EMB_API bool emb_table_map(const emb_table *table, emb_block *view);
 
 /* Copies n rows into dst [n, d], which must have room for n rows (dst->rows >= n) of table.dims
@@ -338,9 +365,10 @@ EMB_API emb_status emb_table_multiply(const emb_table *table, const uint64_t *ro
 typedef emb_status emb_block_fn(void *arg, const emb_block *block, uint64_t first, emb_err *err);
 
 /* Calls fn with rows first .. first+n-1, block after block in row order, in the calling thread, as
- * elements of type `as` (EMB_DTYPE_NONE: as stored). A block is only valid during its call, and may
- * not be written to. Returns what fn did if that was not EMB_OK. EMB_RANGE: some of these rows are
- * not there. */
+ * elements of type `as` (EMB_DTYPE_NONE: as stored, rows of block types as f32). A block is only
+ * valid during its call, and may not be written to. Returns what fn did if that was not EMB_OK.
+ * EMB_RANGE: some of these rows are not there. EMB_BAD_ARG: d is no multiple of the block of
+ * `as`. */
 EMB_API emb_status emb_table_scan(const emb_table *table, uint64_t first, uint64_t n, emb_dtype as,
                                   emb_block_fn *fn, void *arg, emb_err *err);
 

@@ -38,7 +38,8 @@ void add_words(struct embi_buf *out, const struct opt *o)
 {
     if (o->kind == OPT_DTYPE) {
         for (int i = EMB_DTYPE_NONE + 1; i < EMB_DTYPE_COUNT; i++)
-            embi_buf_print(out, "%s%s", i > 1 ? " " : "", emb_dtype_name((emb_dtype)i));
+            if (opt_takes_dtype((emb_dtype)i))
+                embi_buf_print(out, "%s%s", i > 1 ? " " : "", emb_dtype_name((emb_dtype)i));
         return;
     }
     for (const char *c = o->arg; *c; c++)

@@ -254,6 +254,24 @@ static emb_status check_table(const struct embi_tensor *t, emb_err *err)
     if (t->dtype == EMB_DTYPE_NONE)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%selements of type %s can be listed only", name,
                          t->type_name);
+    if (t->shape[1] % emb_dtype_block(t->dtype))
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "%sshape %s: d is not a multiple of %" PRIu32 ", the block of %s", name,
+                         shape, emb_dtype_block(t->dtype), emb_dtype_name(t->dtype));
+    return EMB_OK;
+}
+
+/* Blocks lie one after another, and no number of one has a place of its own. */
+static emb_status block_layout(const struct embi_tensor *t, struct embi_layout *layout,
+                               emb_err *err)
+{
+    if (t->strided || t->fortran)
+        return embi_fail(err, EMB_BUG, -1, "blocks of %s that are not in rows",
+                         emb_dtype_name(t->dtype));
+    if (t->swap)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "big-endian blocks of %s are not read",
+                         emb_dtype_name(t->dtype));
+    layout->row_stride = emb_dtype_row_bytes(t->dtype, layout->dims);
     return EMB_OK;
 }
 
@@ -272,6 +290,8 @@ emb_status embi_reader_layout(const struct embi_reader *r, size_t i, struct embi
                                    .dims = (uint32_t)dims,
                                    .offset = t->offset,
                                    .swap = t->swap};
+    if (emb_dtype_block(t->dtype) > 1)
+        return block_layout(t, layout, err);
     if (t->strided) {
         layout->row_stride = t->strides[0] * element;
         layout->col_stride = t->strides[1] * element;

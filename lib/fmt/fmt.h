@@ -34,7 +34,7 @@ struct embi_tensor {
 
 /* Where the elements of a table [rows, dims] lie: element (r, c) at
  *     (row_offsets ? row_offsets[r] : offset + r * row_stride) + c * col_stride
- * from the start of the file. */
+ * from the start of the file. Of a block type, col_stride is 0 and a row is its blocks. */
 struct embi_layout {
     emb_dtype dtype;
     uint64_t rows;
@@ -43,6 +43,12 @@ struct embi_layout {
     bool swap;
     const uint64_t *row_offsets; /* [rows], owned by the reader, or NULL */
 };
+
+/* Bytes of the elements of a row, side by side. */
+static inline size_t embi_layout_row_bytes(const struct embi_layout *layout)
+{
+    return (size_t)emb_dtype_row_bytes(layout->dtype, layout->dims);
+}
 
 /* What the user said about the file (emb_open_opts). */
 struct embi_read_opts {

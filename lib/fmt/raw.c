@@ -14,11 +14,17 @@
 static emb_status open_raw(struct embi_reader *r, emb_err *err)
 {
     uint64_t dims = r->opts.raw_dims, rows = r->opts.raw_rows, offset = r->opts.raw_offset;
-    uint64_t row_bytes = dims * emb_dtype_bytes(r->opts.input_dtype);
-    if (row_bytes == 0)
+    uint32_t block = emb_dtype_block(r->opts.input_dtype);
+    uint64_t row_bytes = emb_dtype_row_bytes(r->opts.input_dtype, r->opts.raw_dims);
+    if (dims == 0 || block == 0)
         return embi_fail(err, EMB_BAD_ARG, -1, "raw: %s",
                          dims ? "the element type is needed (--input-dtype)"
                               : "the shape is needed (--shape V,D)");
+    if (row_bytes == 0)
+        return embi_fail(err, EMB_BAD_ARG, -1,
+                         "raw: %" PRIu64 " dimensions are no multiple of %" PRIu32
+                         ", the block of %s",
+                         dims, block, emb_dtype_name(r->opts.input_dtype));
     if (offset > r->io->size)
         return embi_fail(err, EMB_BAD_DATA, (int64_t)r->io->size,
                          "raw: rows begin at byte %" PRIu64 ", the file has %" PRIu64, offset,

@@ -47,6 +47,9 @@ emb_status embi_rewrite_init(struct embi_rewrite *w, const struct embi_reader *r
                              const struct embi_layout *layout, uint64_t rows, emb_err *err)
 {
     emb_status status = init(w, r, err);
+    if (!status && emb_dtype_block(layout->dtype) > 1)
+        status = embi_fail(err, EMB_UNSUPPORTED, -1, "blocks of %s cannot be rewritten",
+                           emb_dtype_name(layout->dtype));
     if (status)
         return status;
     w->array = (emb_array){.name = "table", .dtype = layout->dtype, .ndim = 2};

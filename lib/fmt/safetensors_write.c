@@ -75,6 +75,10 @@ emb_status embi_st_check(const struct embi_sink *s, emb_err *err)
         else if (embi_str_is(name, "__metadata__"))
             status = embi_fail(err, EMB_BAD_ARG, (int64_t)i,
                                "no tensor can be named __metadata__ in safetensors");
+        else if (!embi_st_type_of(s->arrays[i].dtype))
+            status = embi_fail(err, EMB_UNSUPPORTED, (int64_t)i,
+                               "safetensors cannot hold %s; use --dtype f32",
+                               emb_dtype_name(s->arrays[i].dtype));
     }
     return status == EMB_OK ? embi_sink_check_names(s, err) : status;
 }

@@ -3,6 +3,7 @@
  */
 #include "fmt/sink.h"
 
+#include "num/dtype.h"
 #include "util/err.h"
 #include "util/map.h"
 
@@ -10,10 +11,10 @@
 
 uint64_t embi_array_row_bytes(const emb_array *array)
 {
-    uint64_t bytes = emb_dtype_bytes(array->dtype);
+    uint64_t elements = 1;
     for (int i = 1; i < array->ndim; i++)
-        bytes *= array->shape[i];
-    return bytes;
+        elements *= array->shape[i];
+    return elements / emb_dtype_block(array->dtype) * embi_dtype_block_bytes(array->dtype);
 }
 
 emb_status embi_sink_check_tokens(const struct embi_sink *s, emb_err *err)

@@ -24,6 +24,9 @@ emb_status embi_words_check(const struct embi_sink *s, emb_err *err)
                          a->ndim);
     if (a->shape[1] == 0)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot hold a table whose d is 0", name);
+    if (emb_dtype_block(a->dtype) > 1)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot hold %s; use --dtype f32", name,
+                         emb_dtype_name(a->dtype));
     if (!s->tokens)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%s needs a token for every row", name);
     return EMB_OK;

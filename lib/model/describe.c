@@ -4,15 +4,16 @@
 #include "model/model.h"
 #include "util/err.h"
 
-/* Of a type that numbers of a model have: floats, and the codes of 8-bit weights. Wider integers
- * are indices. */
+/* Of a type that numbers of a model have: floats, blocks, and the codes of 8-bit weights. Wider
+ * integers are indices. */
 static bool is_parameters(const struct embi_tensor *t)
 {
     static const char *const floats[] = {"F4", "F6_E2M3", "F6_E3M2", "C64"};
     for (size_t i = 0; i < EMBI_LEN(floats); i++)
         if (strcmp(t->type_name, floats[i]) == 0)
             return true;
-    return emb_dtype_is_float(t->dtype) || t->dtype == EMB_I8 || t->dtype == EMB_U8;
+    return emb_dtype_is_float(t->dtype) || emb_dtype_block(t->dtype) > 1 || t->dtype == EMB_I8 ||
+           t->dtype == EMB_U8;
 }
 
 static uint64_t params_of(const struct embi_tensor *t)

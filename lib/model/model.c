@@ -225,7 +225,7 @@ static emb_status read_mapping(struct embi_model *m, size_t i, const struct embi
 
 static bool is_integer(emb_dtype dtype)
 {
-    return !emb_dtype_is_float(dtype) && dtype != EMB_DTYPE_NONE && dtype != EMB_BOOL;
+    return !emb_dtype_is_float(dtype) && emb_dtype_bytes(dtype) > 0 && dtype != EMB_BOOL;
 }
 
 emb_status embi_model_map_rows(struct embi_model *m, emb_table *table, emb_err *err)

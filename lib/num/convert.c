@@ -6,6 +6,7 @@
  * rounded sums: proved algorithms using rounding to odd", 2008). To integers: through sign and
  * magnitude.
  */
+#include "num/blocks.h"
 #include "num/dtype.h"
 #include "num/half.h"
 #include "num/kern.h"
@@ -171,6 +172,12 @@ static struct limits {
     }
 }
 
+emb_status embi_refuse_whole(emb_err *err, size_t i, emb_dtype dtype)
+{
+    return embi_fail(err, EMB_BAD_DATA, (int64_t)i,
+                     "element %zu is not a whole number that %s holds", i, emb_dtype_name(dtype));
+}
+
 static emb_status to_integers(unsigned char *dst, emb_dtype dst_dtype, const unsigned char *src,
                               emb_dtype src_dtype, size_t n, emb_err *err)
 {
@@ -181,9 +188,7 @@ static emb_status to_integers(unsigned char *dst, emb_dtype dst_dtype, const uns
         bool fits = whole_at(src + i * from_bytes, src_dtype, &w) &&
                     w.magnitude <= (w.negative ? limits.negative : limits.positive);
         if (!fits)
-            return embi_fail(err, EMB_BAD_DATA, (int64_t)i,
-                             "element %zu is not a whole number that %s holds", i,
-                             emb_dtype_name(dst_dtype));
+            return embi_refuse_whole(err, i, dst_dtype);
         uint64_t bits = w.negative ? 0 - w.magnitude : w.magnitude;
         memcpy(dst + i * to_bytes, &bits, to_bytes); /* little-endian: the low bytes */
     }
@@ -195,9 +200,11 @@ emb_status embi_convert(const struct embi_kern *kern, void *dst, emb_dtype dst_d
                         emb_err *err)
 {
     uint64_t uncounted = 0;
-    if (emb_dtype_bytes(dst_dtype) == 0 || emb_dtype_bytes(src_dtype) == 0)
+    if (emb_dtype_block(dst_dtype) == 0 || emb_dtype_block(src_dtype) == 0)
         return embi_fail(err, EMB_BAD_ARG, -1, "no conversion from %s to %s",
                          emb_dtype_name(src_dtype), emb_dtype_name(dst_dtype));
+    if (emb_dtype_block(dst_dtype) > 1 || emb_dtype_block(src_dtype) > 1)
+        return embi_convert_blocks(kern, dst, dst_dtype, src, src_dtype, n, overflows, err);
     if (dst_dtype == src_dtype) {
         if (n > 0)
             memcpy(dst, src, n * emb_dtype_bytes(dst_dtype));

@@ -4,33 +4,47 @@
  * f64. Elements may lie at any address, so each is read with memcpy. Encoding is in convert.c.
  */
 #include "num/dtype.h"
+#include "num/blocks.h"
 #include "num/half.h"
 #include "num/kern.h"
 
 static const struct {
     const char *name;
-    unsigned char bytes;
+    unsigned char bytes; /* of a block */
     bool is_float;
+    unsigned short block; /* elements */
 } types[EMB_DTYPE_COUNT] = {
-    [EMB_DTYPE_NONE] = {"none", 0, false},
-    [EMB_F64] = {"f64", 8, true},
-    [EMB_F32] = {"f32", 4, true},
-    [EMB_F16] = {"f16", 2, true},
-    [EMB_BF16] = {"bf16", 2, true},
-    [EMB_F8_E4M3] = {"f8_e4m3", 1, true},
-    [EMB_F8_E5M2] = {"f8_e5m2", 1, true},
-    [EMB_F8_E4M3FNUZ] = {"f8_e4m3fnuz", 1, true},
-    [EMB_F8_E5M2FNUZ] = {"f8_e5m2fnuz", 1, true},
-    [EMB_F8_E8M0] = {"f8_e8m0", 1, true},
-    [EMB_I8] = {"i8", 1, false},
-    [EMB_U8] = {"u8", 1, false},
-    [EMB_I16] = {"i16", 2, false},
-    [EMB_U16] = {"u16", 2, false},
-    [EMB_I32] = {"i32", 4, false},
-    [EMB_U32] = {"u32", 4, false},
-    [EMB_I64] = {"i64", 8, false},
-    [EMB_U64] = {"u64", 8, false},
-    [EMB_BOOL] = {"bool", 1, false},
+    [EMB_DTYPE_NONE] = {"none", 0, false, 0},
+    [EMB_F64] = {"f64", 8, true, 1},
+    [EMB_F32] = {"f32", 4, true, 1},
+    [EMB_F16] = {"f16", 2, true, 1},
+    [EMB_BF16] = {"bf16", 2, true, 1},
+    [EMB_F8_E4M3] = {"f8_e4m3", 1, true, 1},
+    [EMB_F8_E5M2] = {"f8_e5m2", 1, true, 1},
+    [EMB_F8_E4M3FNUZ] = {"f8_e4m3fnuz", 1, true, 1},
+    [EMB_F8_E5M2FNUZ] = {"f8_e5m2fnuz", 1, true, 1},
+    [EMB_F8_E8M0] = {"f8_e8m0", 1, true, 1},
+    [EMB_I8] = {"i8", 1, false, 1},
+    [EMB_U8] = {"u8", 1, false, 1},
+    [EMB_I16] = {"i16", 2, false, 1},
+    [EMB_U16] = {"u16", 2, false, 1},
+    [EMB_I32] = {"i32", 4, false, 1},
+    [EMB_U32] = {"u32", 4, false, 1},
+    [EMB_I64] = {"i64", 8, false, 1},
+    [EMB_U64] = {"u64", 8, false, 1},
+    [EMB_BOOL] = {"bool", 1, false, 1},
+    [EMB_Q4_0] = {"q4_0", 18, false, 32},
+    [EMB_Q4_1] = {"q4_1", 20, false, 32},
+    [EMB_Q5_0] = {"q5_0", 22, false, 32},
+    [EMB_Q5_1] = {"q5_1", 24, false, 32},
+    [EMB_Q8_0] = {"q8_0", 34, false, 32},
+    [EMB_Q2_K] = {"q2_k", 84, false, 256},
+    [EMB_Q3_K] = {"q3_k", 110, false, 256},
+    [EMB_Q4_K] = {"q4_k", 144, false, 256},
+    [EMB_Q5_K] = {"q5_k", 176, false, 256},
+    [EMB_Q6_K] = {"q6_k", 210, false, 256},
+    [EMB_IQ4_NL] = {"iq4_nl", 18, false, 32},
+    [EMB_IQ4_XS] = {"iq4_xs", 136, false, 256},
 };
 
 const char *emb_dtype_name(emb_dtype dtype)
@@ -46,9 +60,25 @@ emb_dtype emb_dtype_parse(const char *name)
     return EMB_DTYPE_NONE;
 }
 
-size_t emb_dtype_bytes(emb_dtype dtype)
+uint32_t emb_dtype_block(emb_dtype dtype)
+{
+    return (unsigned)dtype < EMB_DTYPE_COUNT ? types[dtype].block : 0;
+}
+
+size_t embi_dtype_block_bytes(emb_dtype dtype)
 {
     return (unsigned)dtype < EMB_DTYPE_COUNT ? types[dtype].bytes : 0;
+}
+
+size_t emb_dtype_bytes(emb_dtype dtype)
+{
+    return emb_dtype_block(dtype) == 1 ? types[dtype].bytes : 0;
+}
+
+uint64_t emb_dtype_row_bytes(emb_dtype dtype, uint32_t dims)
+{
+    uint32_t block = emb_dtype_block(dtype);
+    return block && dims % block == 0 ? (uint64_t)(dims / block) * types[dtype].bytes : 0;
 }
 
 bool emb_dtype_is_float(emb_dtype dtype)
@@ -96,8 +126,23 @@ void embi_to_f32(const struct embi_kern *kern, float *dst, const void *src, emb_
         kern->f32_from_bf16(dst, src, n);
         break;
         DECODE_COMMON(float);
-    case EMB_DTYPE_NONE:
-    case EMB_DTYPE_COUNT: break;
+    default:
+        if (emb_dtype_block(src_dtype) > 1)
+            kern->f32_from_blocks(dst, src, src_dtype, n / emb_dtype_block(src_dtype));
+    }
+}
+
+/* Whole blocks, one after another. */
+static void blocks_to_f64(double *dst, const unsigned char *src, emb_dtype dtype, size_t n)
+{
+    size_t block = emb_dtype_block(dtype), bytes = embi_dtype_block_bytes(dtype);
+    float y[EMBI_BLOCK_MAX];
+    for (size_t i = 0; i < n; i += block, src += bytes) {
+        embi_f32_from_blocks(y, src, dtype, 1);
+        for (size_t k = 0; k < block; k++) {
+            double wide = (double)y[k];
+            memcpy((unsigned char *)dst + (i + k) * sizeof wide, &wide, sizeof wide);
+        }
     }
 }
 
@@ -107,8 +152,9 @@ void embi_to_f64(double *dst, const void *src, emb_dtype src_dtype, size_t n)
     case EMB_F32: DECODE(double, float, x);
     case EMB_F16: DECODE(double, uint16_t, embi_f32_from_f16(x));
     case EMB_BF16: DECODE(double, uint16_t, embi_f32_from_bf16(x)); DECODE_COMMON(double);
-    case EMB_DTYPE_NONE:
-    case EMB_DTYPE_COUNT: break;
+    default:
+        if (emb_dtype_block(src_dtype) > 1)
+            blocks_to_f64(dst, src, src_dtype, n);
     }
 }
 

@@ -32,6 +32,10 @@ struct embi_kern {
     void (*f16_from_f32)(void *dst, const float *src, size_t n);
     void (*bf16_from_f32)(void *dst, const float *src, size_t n);
 
+    /* n blocks of a block type to f32 [n * block] (num/blocks.h); the same bits from every set
+     * (NaN: any). */
+    void (*f32_from_blocks)(float *dst, const void *src, emb_dtype dtype, size_t n);
+
     /* Sums of one row of d f32 values in double precision over 8 virtual lanes: lane l adds
      * elements l, l + 8, l + 16 ... (multiply, then add, never fused), lanes are joined as
      * ((0+4)+(2+6)) + ((1+5)+(3+7)). The same bits from every set. *min and *max ignore NaN; a row

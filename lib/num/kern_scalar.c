@@ -4,6 +4,7 @@
  * registers the base architecture has; nothing else is done for speed. Elements are read with
  * memcpy: rows lie at any address.
  */
+#include "num/blocks.h"
 #include "num/half.h"
 #include "num/kern_sets.h"
 
@@ -167,6 +168,7 @@ const struct embi_kern embi_kern_scalar = {
     .f32_from_bf16 = f32_from_bf16,
     .f16_from_f32 = f16_from_f32,
     .bf16_from_f32 = bf16_from_f32,
+    .f32_from_blocks = embi_f32_from_blocks,
     .row_sums = row_sums,
     .add_f32 = add_f32,
     .add_f16 = add_f16,

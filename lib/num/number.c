@@ -22,9 +22,9 @@ static size_t print_u64(char *out, uint64_t x, bool negative)
 
 size_t emb_number_print(char *out, emb_dtype dtype, const void *value)
 {
+    if (emb_dtype_bytes(dtype) == 0)
+        return 0;
     switch (dtype) {
-    case EMB_DTYPE_NONE:
-    case EMB_DTYPE_COUNT: return 0;
     case EMB_F64: return embi_print_f64(out, embi_element(value, dtype));
     case EMB_F16: return embi_print_f16(out, embi_le16(value));
     case EMB_BF16: return embi_print_bf16(out, embi_le16(value));

@@ -111,7 +111,7 @@ static emb_status hand_out(const struct product *p, emb_block *dst, emb_err *err
     size_t d = dst->dims, stride = dst->stride_bytes;
     emb_status status = EMB_OK;
     if (!stride)
-        stride = d * emb_dtype_bytes(dst->dtype);
+        stride = (size_t)emb_dtype_row_bytes(dst->dtype, dst->dims);
     for (size_t i = 0; !status && i < p->n; i++)
         status = embi_convert(p->table->env->kern, (char *)dst->data + i * stride, dst->dtype,
                               (char *)p->sum + i * d * element_bytes(p),

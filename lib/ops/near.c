@@ -141,7 +141,7 @@ static emb_status look_at_item(void *arg, size_t item, int worker, emb_err *err)
 static emb_status search(struct near *s, const double *x, uint64_t *rows, emb_err *err)
 {
     const struct embi_layout *l = &s->table->layout;
-    bool small = l->rows * l->dims * emb_dtype_bytes(l->dtype) < INLINE_BYTES;
+    bool small = l->rows * embi_layout_row_bytes(l) < INLINE_BYTES;
     struct embi_pool *pool = small ? NULL : s->table->env->pool;
     size_t items = (l->rows + ITEM_ROWS - 1) / ITEM_ROWS, d = l->dims;
     s->queries = calloc(s->n + 1, sizeof *s->queries);

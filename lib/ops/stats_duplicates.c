@@ -155,7 +155,7 @@ emb_status embi_duplicates(const emb_table *table, const uint64_t *hashes, uint6
                            uint64_t **list, emb_err *err)
 {
     struct slots s = {0};
-    struct pair p = {table, table->layout.dims * emb_dtype_bytes(table->layout.dtype), NULL, NULL};
+    struct pair p = {table, embi_layout_row_bytes(&table->layout), NULL, NULL};
     emb_status status = slots_new(&s, table->layout.rows, err);
     *count = 0;
     if (list)

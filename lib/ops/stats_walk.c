@@ -72,7 +72,7 @@ static void take_row(const struct embi_walk *w, struct embi_item *item, struct e
     item->max = embi_higher(item->max, row.max);
     if (w->columns) {
         if (!w->is_wide)
-            embi_to_f64(s->wide, bytes, w->dtype, w->d);
+            embi_to_f64(s->wide, w->dtype == EMB_F32 ? bytes : s->narrow, EMB_F32, w->d);
         embi_columns_add(&item->columns, &s->sums, s->wide, w->d);
     }
 }
@@ -182,7 +182,7 @@ static void plan(struct embi_walk *w, const emb_table *table, bool columns)
         .item_rows = item_blocks * EMBI_BLOCK_ROWS,
         .items = blocks / item_blocks + (blocks % item_blocks != 0),
         .workers = 1,
-        .row_bytes = l->dims * emb_dtype_bytes(l->dtype),
+        .row_bytes = embi_layout_row_bytes(l),
         .d = l->dims,
         .dtype = l->dtype,
         .direct = embi_table_direct(table),

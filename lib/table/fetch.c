@@ -14,10 +14,10 @@
 static void load_row(const emb_table *t, uint64_t row, unsigned char *dst)
 {
     const struct embi_layout *l = &t->layout;
-    size_t size = emb_dtype_bytes(l->dtype);
+    size_t size = emb_dtype_bytes(l->dtype); /* of a block type 0, as col_stride is */
     const unsigned char *src = embi_table_row(t, row);
     if (l->col_stride == size)
-        memcpy(dst, src, l->dims * size);
+        memcpy(dst, src, embi_layout_row_bytes(l));
     else
         for (uint32_t c = 0; c < l->dims; c++)
             memcpy(dst + c * size, src + c * l->col_stride, size);
@@ -42,7 +42,7 @@ static void load_columns(const emb_table *t, uint64_t first, uint64_t n, unsigne
 
 static void load_block(const emb_table *t, uint64_t first, uint64_t n, unsigned char *dst)
 {
-    size_t row_bytes = t->layout.dims * emb_dtype_bytes(t->layout.dtype);
+    size_t row_bytes = embi_layout_row_bytes(&t->layout);
     if (!t->layout.row_offsets && t->layout.row_stride < t->layout.col_stride)
         load_columns(t, first, n, dst);
     else
@@ -72,7 +72,7 @@ static emb_status load(const emb_table *t, uint64_t first, uint64_t n, void *dst
 static bool contiguous(const emb_table *t)
 {
     return embi_table_direct(t) && !t->layout.row_offsets &&
-           t->layout.row_stride == t->layout.dims * emb_dtype_bytes(t->layout.dtype);
+           t->layout.row_stride == embi_layout_row_bytes(&t->layout);
 }
 
 emb_status embi_fetch(const emb_table *t, uint64_t first, uint64_t n, emb_dtype as, void *dst,
@@ -85,9 +85,10 @@ emb_status embi_fetch(const emb_table *t, uint64_t first, uint64_t n, emb_dtype 
     if (contiguous(t))
         return embi_convert(t->env->kern, dst, as, embi_table_row(t, first), stored, count, NULL,
                             err);
-    void *raw = malloc(count * emb_dtype_bytes(stored) + 1);
+    size_t bytes = n * embi_layout_row_bytes(&t->layout);
+    void *raw = malloc(bytes + 1);
     if (!raw)
-        return embi_fail_memory(err, count * emb_dtype_bytes(stored), "a block of rows");
+        return embi_fail_memory(err, bytes, "a block of rows");
     emb_status status = load(t, first, n, raw, err);
     if (!status)
         status = embi_convert(t->env->kern, dst, as, raw, stored, count, NULL, err);

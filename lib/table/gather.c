@@ -35,7 +35,7 @@ static void prefetch_row(const emb_table *t, uint64_t row, size_t row_bytes)
 
 static void copy_rows(const struct gather *g, size_t begin, size_t end)
 {
-    size_t row_bytes = g->table->layout.dims * emb_dtype_bytes(g->table->layout.dtype);
+    size_t row_bytes = embi_layout_row_bytes(&g->table->layout);
     char *dst = (char *)g->dst->data + begin * g->stride_bytes;
     for (size_t i = begin; i < end; i++, dst += g->stride_bytes) {
         if (i + PREFETCH_ROWS < end)
@@ -81,7 +81,8 @@ emb_status embi_gather_check(const emb_table *t, const uint64_t *rows, size_t n,
     emb_status status = embi_table_ready(t, err);
     if (status)
         return status;
-    if (dst->dims != t->layout.dims || dst->rows < n || emb_dtype_bytes(dst->dtype) == 0)
+    if (dst->dims != t->layout.dims || dst->rows < n ||
+        emb_dtype_row_bytes(dst->dtype, dst->dims) == 0)
         return embi_fail(err, EMB_BAD_ARG, -1,
                          "gather: expected room for [%zu, %u], found [%llu, %u]", n, t->layout.dims,
                          (unsigned long long)dst->rows, dst->dims);
@@ -94,7 +95,7 @@ emb_status emb_table_gather(const emb_table *t, const uint64_t *rows, size_t n, 
     emb_status status = embi_gather_check(t, rows, n, dst, err);
     if (status)
         return status;
-    size_t row_bytes = t->layout.dims * emb_dtype_bytes(dst->dtype);
+    size_t row_bytes = (size_t)emb_dtype_row_bytes(dst->dtype, dst->dims);
     struct gather g = {t, rows, n, dst, dst->stride_bytes ? dst->stride_bytes : row_bytes};
     struct embi_pool *pool = n * row_bytes >= PARALLEL_BYTES ? t->env->pool : NULL;
     return embi_loop(pool, (n + GATHER_ROWS - 1) / GATHER_ROWS, gather_item, &g, err);

@@ -26,7 +26,7 @@ static emb_status fetch_item(void *arg, size_t item, int worker, emb_err *err)
 {
     const struct fetch *f = arg;
     uint64_t begin = item * EMBI_BLOCK_ROWS, n = embi_min(EMBI_BLOCK_ROWS, f->n - begin);
-    size_t row_bytes = f->table->layout.dims * emb_dtype_bytes(f->as);
+    size_t row_bytes = (size_t)emb_dtype_row_bytes(f->as, f->table->layout.dims);
     (void)worker;
     return embi_fetch(f->table, f->first + begin, n, f->as, f->dst + begin * row_bytes, err);
 }
@@ -69,9 +69,8 @@ static bool in_place(const emb_table *t, emb_dtype as)
     return as == t->layout.dtype && embi_table_even(t);
 }
 
-static uint64_t rows_per_block(const emb_table *t, emb_dtype as)
+static uint64_t rows_per_block(uint64_t row_bytes)
 {
-    uint64_t row_bytes = t->layout.dims * emb_dtype_bytes(as);
     uint64_t blocks = SCAN_BYTES / (row_bytes * EMBI_BLOCK_ROWS);
     return EMBI_BLOCK_ROWS * embi_max(blocks, 1);
 }
@@ -99,9 +98,14 @@ emb_status emb_table_scan(const emb_table *t, uint64_t first, uint64_t n, emb_dt
         return embi_fail(err, EMB_RANGE, -1, "scan: rows %llu + %llu, the table has %llu",
                          (unsigned long long)first, (unsigned long long)n,
                          (unsigned long long)t->layout.rows);
-    as = as ? as : t->layout.dtype;
-    uint64_t step = rows_per_block(t, as);
-    size_t bytes = embi_min(step, n) * t->layout.dims * emb_dtype_bytes(as);
+    if (!as)
+        as = emb_dtype_block(t->layout.dtype) > 1 ? EMB_F32 : t->layout.dtype;
+    size_t row_bytes = (size_t)emb_dtype_row_bytes(as, t->layout.dims);
+    if (row_bytes == 0)
+        return embi_fail(err, EMB_BAD_ARG, -1, "scan: %u dimensions as %s", t->layout.dims,
+                         emb_dtype_name(as));
+    uint64_t step = rows_per_block(row_bytes);
+    size_t bytes = embi_min(step, n) * row_bytes;
     void *scratch = in_place(t, as) ? NULL : malloc(bytes + 1);
     if (!scratch && !in_place(t, as))
         return embi_fail_memory(err, bytes, "a block of rows");

@@ -109,7 +109,7 @@ emb_status embi_table_ready(const emb_table *table, emb_err *err)
 bool embi_table_direct(const emb_table *t)
 {
     return !t->reader->format->rows && !t->layout.swap &&
-           t->layout.col_stride == emb_dtype_bytes(t->layout.dtype);
+           t->layout.col_stride == emb_dtype_bytes(t->layout.dtype); /* of a block type 0, both */
 }
 
 bool embi_table_even(const emb_table *t)
@@ -155,8 +155,8 @@ emb_status emb_table_describe(const emb_table *t, emb_table_info *info, emb_err 
         .rows = t->layout.rows,
         .dims = t->layout.dims,
         .dtype = t->layout.dtype,
-        .bytes = format->rows ? t->reader->io->size
-                              : t->layout.rows * t->layout.dims * emb_dtype_bytes(t->layout.dtype),
+        .bytes =
+            format->rows ? t->reader->io->size : t->layout.rows * embi_layout_row_bytes(&t->layout),
         .has_tokens = format->tokens || t->reader->tokens || t->vocab.source.load,
         .format = format->name,
         .tensor = t->tensor,

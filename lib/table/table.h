@@ -44,7 +44,7 @@ struct emb_table {
  * logically const: what is found out later does not change what it is. */
 emb_status embi_table_ready(const emb_table *table, emb_err *err);
 
-/* Can rows be used where they lie: mapped, native order, contiguous elements? */
+/* Can rows be used where they lie: mapped, native order, contiguous elements or blocks? */
 bool embi_table_direct(const emb_table *table);
 
 /* Do they also lie equally far apart, so that an emb_block can say where they are? A stride of 0,
@@ -63,7 +63,7 @@ emb_status embi_gather_check(const emb_table *table, const uint64_t *rows, size_
 void embi_table_forget(const emb_table *table, uint64_t first, uint64_t n);
 
 /* Rows first .. first+n-1 (n <= EMBI_BLOCK_ROWS) as dst [n, d] of type `as` (any float type, or the
- * stored one), for any table. Thread-safe. */
+ * stored one, or a block type that numbers can be put into), for any table. Thread-safe. */
 emb_status embi_fetch(const emb_table *table, uint64_t first, uint64_t n, emb_dtype as, void *dst,
                       emb_err *err);
 

@@ -5,6 +5,7 @@
  */
 #include "table/writer.h"
 #include "fmt/fmt.h"
+#include "num/dtype.h"
 #include "table/table.h"
 #include "util/err.h"
 
@@ -34,9 +35,14 @@ static uint64_t product(const uint64_t *shape, int first, int end)
 
 static emb_status check_array(const emb_array *a, emb_err *err)
 {
-    if (a->ndim < 1 || a->ndim > 4 || emb_dtype_bytes(a->dtype) == 0)
+    if (a->ndim < 1 || a->ndim > 4 || emb_dtype_block(a->dtype) == 0)
         return embi_fail(err, EMB_BAD_ARG, -1, "an array needs a type and 1 to 4 dimensions");
-    uint64_t count = emb_dtype_bytes(a->dtype);
+    uint32_t block = emb_dtype_block(a->dtype);
+    if (block > 1 && (a->ndim == 1 || a->shape[a->ndim - 1] % block))
+        return embi_fail(err, EMB_BAD_ARG, -1,
+                         "an array of %s needs a last axis that is a multiple of %u",
+                         emb_dtype_name(a->dtype), block);
+    uint64_t count = embi_dtype_block_bytes(a->dtype);
     for (int i = a->shape[0] == EMB_ROWS_UNKNOWN; i < a->ndim; i++)
         if (a->shape[i] && !embi_mul(count, a->shape[i], &count))
             return embi_fail(err, EMB_BAD_ARG, -1, "an array of that shape has no size");
@@ -97,8 +103,9 @@ static uint64_t known_bytes(const struct embi_sink *s)
     uint64_t bytes = 0;
     for (size_t i = 0; i < s->n && !s->tokens; i++)
         if (s->arrays[i].shape[0] != EMB_ROWS_UNKNOWN)
-            bytes += product(s->arrays[i].shape, 0, s->arrays[i].ndim) *
-                     emb_dtype_bytes(s->arrays[i].dtype);
+            bytes += product(s->arrays[i].shape, 0, s->arrays[i].ndim) /
+                     emb_dtype_block(s->arrays[i].dtype) *
+                     embi_dtype_block_bytes(s->arrays[i].dtype);
     return bytes;
 }
 
@@ -145,7 +152,7 @@ emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_array *arra
 static emb_status put_rows(struct embi_sink *s, const emb_block *b, const emb_str *tokens,
                            emb_err *err)
 {
-    size_t row_bytes = b->dims * emb_dtype_bytes(b->dtype);
+    size_t row_bytes = (size_t)emb_dtype_row_bytes(b->dtype, b->dims);
     if (!b->stride_bytes || b->stride_bytes == row_bytes)
         return s->format->put(s, b->data, b->rows * row_bytes, tokens, err);
     for (uint64_t r = 0; r < b->rows; r++) {

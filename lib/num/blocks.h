@@ -1,0 +1,32 @@
+/* blocks.h - the quantised block types of GGUF: whole blocks to f32 and, for two of them, back.
+ *
+ * A block is 32 or 256 numbers of one row with their scales; num/dtype.h has the sizes. Nothing
+ * here needs alignment.
+ */
+#ifndef EMBI_NUM_BLOCKS_H
+#define EMBI_NUM_BLOCKS_H
+
+#include "util/base.h"
+
+/* The most numbers that a block of any type holds; a multiple of all others. */
+#define EMBI_BLOCK_MAX 256
+
+struct embi_kern;
+
+/* n blocks to f32 [n * emb_dtype_block(dtype)]: the scalar kernel (num/kern.h), which defines the
+ * answer. */
+void embi_f32_from_blocks(float *dst, const void *src, emb_dtype dtype, size_t n);
+
+/* Can numbers be put into blocks of that type? */
+bool embi_blocks_written(emb_dtype dtype);
+
+/* The blocks of n numbers, a multiple of the block, all finite. Returns how many of the numbers lie
+ * in blocks whose scale is too large for f16: they are infinite or NaN there. */
+uint64_t embi_blocks_from_f32(void *dst, emb_dtype dtype, const float *src, size_t n);
+
+/* embi_convert (num/dtype.h) where one of the types is a block type. */
+emb_status embi_convert_blocks(const struct embi_kern *kern, void *dst, emb_dtype dst_dtype,
+                               const void *src, emb_dtype src_dtype, size_t n, uint64_t *overflows,
+                               emb_err *err);
+
+#endif

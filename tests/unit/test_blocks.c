@@ -1,0 +1,127 @@
+/* test_blocks.c - quantised blocks: their numbers, and numbers put into them.
+ *
+ * Expected values of decoding: what compiled ggml (llama.cpp's ggml-quants.c) gives for one block
+ * of each type, whose bytes a formula makes. Encoding is held against the formulas of its reference
+ * by hand, on numbers whose scale is a power of two.
+ */
+#include "num/blocks.h"
+#include "num/dtype.h"
+#include "num/kern.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+enum { POINTS = 14 };
+
+static const int points[POINTS] = {0, 1, 15, 16, 17, 31, 32, 63, 64, 100, 127, 128, 200, 255};
+
+static const struct vector {
+    emb_dtype dtype;
+    int scale_at, second_at; /* where f16 scales are; -1: there is no second one */
+    double sum;
+    float values[POINTS]; /* at `points`; of 32 numbers the first 6 */
+} vectors[] = {
+    {EMB_Q4_0, 0, -1, -25.5, {-2.5f, 1, -1, -3.5f, -3.5f, 0.5f}},
+    {EMB_Q4_1, 0, 2, 121, {0.75f, 4.25f, 2.25f, 1.25f, 1.25f, 5.25f}},
+    {EMB_Q5_0, 0, -1, -52.5, {7.5f, 3, -7, 1, -6.5f, -2.5f}},
+    {EMB_Q5_1, 0, 2, 238.5, {13.25f, 0.75f, 0.25f, 10.25f, 10.75f, 6.25f}},
+    {EMB_Q8_0, 0, -1, 100, {9.5f, 13, -53, -49.5f, -46, 16}},
+    {EMB_Q2_K,
+     80,
+     82,
+     1358.5,
+     {7.5f, 5, 2.5f, 6, 0, 18, 4.25f, 14.75f, -0.5f, 14.5f, 5.25f, 14, 4.5f, 9.25f}},
+    {EMB_Q3_K, 108, -1, 117.5, {0.5f, -2, 1.5f, -12, 8, -4, 17, -22, -1.5f, 10, -4, 42, 7.5f, -14}},
+    {EMB_Q4_K,
+     0,
+     2,
+     24193,
+     {245, 96.5f, 80, 146, -2.5f, 245, 155.75f, 155.75f, 64.5f, 289.25f, 262.25f, 15.5f, -5.75f,
+      60.25f}},
+    {EMB_Q5_K,
+     0,
+     2,
+     50857,
+     {311, 162.5f, 410, 476, 63.5f, 311, 515.75f, 515.75f, 534.5f, 775.25f, 721.25f, 27.5f, 34.25f,
+      153.75f}},
+    {EMB_Q6_K,
+     208,
+     -1,
+     2916.5,
+     {-687.5f, -1250, 1687.5f, -1922, -372, 682, 409.5f, 385, 824, 578.5f, 615, 93, -119, 78}},
+    {EMB_IQ4_NL, 0, -1, -308, {-32.5f, 12.5f, -11, -52, -52, 6.5f}},
+    {EMB_IQ4_XS,
+     0,
+     -1,
+     23003,
+     {212.5f, -884, -1079.5f, -416.5f, -297.5f, 450.5f, 735, 735, -356, 735, 525, -622.5f, -190,
+      -14.5f}},
+};
+
+Test(blocks, names_and_sizes)
+{
+    static const struct {
+        const char *name;
+        uint32_t block;
+        uint64_t bytes; /* of the struct that ggml has for it */
+    } want[] = {
+        {"q4_0", 32, 18},   {"q4_1", 32, 20},   {"q5_0", 32, 22},   {"q5_1", 32, 24},
+        {"q8_0", 32, 34},   {"q2_k", 256, 84},  {"q3_k", 256, 110}, {"q4_k", 256, 144},
+        {"q5_k", 256, 176}, {"q6_k", 256, 210}, {"iq4_nl", 32, 18}, {"iq4_xs", 256, 136},
+    };
+    cr_assert_eq(EMBI_LEN(want), EMB_DTYPE_COUNT - EMB_Q4_0);
+    for (size_t i = 0; i < EMBI_LEN(want); i++) {
+        emb_dtype dtype = (emb_dtype)(EMB_Q4_0 + i);
+        cr_expect_str_eq(emb_dtype_name(dtype), want[i].name);
+        cr_expect_eq(emb_dtype_parse(want[i].name), dtype, "%s", want[i].name);
+        cr_expect_eq(emb_dtype_block(dtype), want[i].block, "%s", want[i].name);
+        cr_expect_eq(emb_dtype_row_bytes(dtype, 3 * want[i].block), 3 * want[i].bytes, "%s",
+                     want[i].name);
+        cr_expect_eq(emb_dtype_row_bytes(dtype, want[i].block - 1), 0, "%s", want[i].name);
+        cr_expect_eq(emb_dtype_bytes(dtype), 0, "%s", want[i].name);
+        cr_expect_not(emb_dtype_is_float(dtype), "%s", want[i].name);
+    }
+    cr_expect_eq(emb_dtype_parse("Q4_K"), EMB_DTYPE_NONE);
+    cr_expect_eq(emb_dtype_block(EMB_DTYPE_COUNT), 0);
+    cr_expect_eq(emb_dtype_row_bytes(EMB_DTYPE_COUNT, 256), 0);
+}
+
+static void put_f16(unsigned char *b, unsigned code)
+{
+    b[0] = (unsigned char)code;
+    b[1] = (unsigned char)(code >> 8);
+}
+
+static void make_block(unsigned char *b, const struct vector *v)
+{
+    size_t bytes = embi_dtype_block_bytes(v->dtype);
+    for (size_t k = 0; k < bytes; k++)
+        b[k] = (unsigned char)(7 * k + 13 * (k >> 3) + 5);
+    put_f16(b + v->scale_at, 0x3800); /* 0.5 */
+    if (v->second_at >= 0)
+        put_f16(b + v->second_at, 0x3400); /* 0.25 */
+}
+
+Test(blocks, one_of_each_type)
+{
+    for (size_t i = 0; i < EMBI_LEN(vectors); i++) {
+        const struct vector *v = &vectors[i];
+        const char *name = emb_dtype_name(v->dtype);
+        size_t n = emb_dtype_block(v->dtype);
+        unsigned char block[EMBI_BLOCK_MAX];
+        float y[EMBI_BLOCK_MAX];
+        double wide[EMBI_BLOCK_MAX], sum = 0;
+        emb_err err;
+        make_block(block, v);
+        cr_assert_eq(emb_convert(y, EMB_F32, block, v->dtype, n, NULL, &err), EMB_OK);
+        cr_assert_eq(emb_convert(wide, EMB_F64, block, v->dtype, n, NULL, &err), EMB_OK);
+        for (size_t k = 0; k < n; k++) {
+            sum += (double)y[k];
+            cr_expect_eq(wide[k], (double)y[k], "%s %zu", name, k);
+        }
+        cr_expect_eq(sum, v->sum, "%s: %g", name, sum);
+        for (size_t k = 0; k < POINTS && points[k] < (int)n; k++)
+            cr_expect_eq(y[points[k]], v->values[k], "%s at %d: %g", name, points[k],
+                         (double)y[points[k]]);
+    }
+}
