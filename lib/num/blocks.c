@@ -93,25 +93,13 @@ static void decode_q3_k(float *y, const unsigned char *b)
     }
 }
 
-/* Scale and offset j of 8 in the 12 bytes that q4_k and q5_k have: 6 bits each. */
-static inline void unpack_k4(const unsigned char *packed, int j, int *scale, int *offset)
-{
-    if (j < 4) {
-        *scale = packed[j] & 63;
-        *offset = packed[j + 4] & 63;
-    } else {
-        *scale = (packed[j + 4] & 15) | packed[j - 4] >> 6 << 4;
-        *offset = packed[j + 4] >> 4 | packed[j] >> 6 << 4;
-    }
-}
-
 /* Numbers 32 j .. 32 j + 31 of q4_k and q5_k: codes of 4 bits, bit j of high[i] above each (high
  * NULL: none). */
 static inline void decode_k4(float *y, const unsigned char *b, int j, const unsigned char *codes,
                              const unsigned char *high)
 {
     int scale, offset;
-    unpack_k4(b + 4, j, &scale, &offset);
+    embi_unpack_k4(b + 4, j, &scale, &offset);
     float d = f16_at(b) * (float)scale, m = f16_at(b + 2) * (float)offset;
     for (int i = 0; i < 32; i++) {
         int code = j % 2 ? codes[i] >> 4 : codes[i] & 15;

@@ -17,6 +17,18 @@ struct embi_kern;
  * answer. */
 void embi_f32_from_blocks(float *dst, const void *src, emb_dtype dtype, size_t n);
 
+/* Scale and offset j of 8 in the 12 bytes that q4_k and q5_k have: 6 bits each. */
+static inline void embi_unpack_k4(const unsigned char *packed, int j, int *scale, int *offset)
+{
+    if (j < 4) {
+        *scale = packed[j] & 63;
+        *offset = packed[j + 4] & 63;
+    } else {
+        *scale = (packed[j + 4] & 15) | packed[j - 4] >> 6 << 4;
+        *offset = packed[j + 4] >> 4 | packed[j] >> 6 << 4;
+    }
+}
+
 /* Can numbers be put into blocks of that type? */
 bool embi_blocks_written(emb_dtype dtype);
 

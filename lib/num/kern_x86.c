@@ -6,7 +6,6 @@
  */
 #if defined(__x86_64__)
 
-#include "num/blocks.h"
 #include "num/kern_sets.h"
 
 #include <immintrin.h>
@@ -258,7 +257,7 @@ const struct embi_kern embi_kern_avx2 = {
     .f32_from_bf16 = f32_from_bf16,
     .f16_from_f32 = f16_from_f32,
     .bf16_from_f32 = bf16_from_f32,
-    .f32_from_blocks = embi_f32_from_blocks,
+    .f32_from_blocks = embi_f32_from_blocks_avx2,
     .row_sums = row_sums,
     .add_f32 = dot_f32_add,
     .add_f16 = dot_f16_add,

@@ -26,9 +26,12 @@ struct gather {
     size_t stride_bytes;
 };
 
-static void prefetch_row(const emb_table *t, uint64_t row, size_t row_bytes)
+/* Asks for the row that comes PREFETCH_ROWS after rows[i], if there is one before `end`. */
+static void prefetch_row(const struct gather *g, size_t i, size_t end, size_t row_bytes)
 {
-    const char *p = embi_table_row(t, row);
+    if (end - i <= PREFETCH_ROWS)
+        return;
+    const char *p = embi_table_row(g->table, g->rows[i + PREFETCH_ROWS]);
     for (size_t at = 0; at < row_bytes && at < PREFETCH_BYTES; at += CACHE_LINE)
         __builtin_prefetch(p + at, 0, 2);
 }
@@ -38,8 +41,7 @@ static void copy_rows(const struct gather *g, size_t begin, size_t end)
     size_t row_bytes = embi_layout_row_bytes(&g->table->layout);
     char *dst = (char *)g->dst->data + begin * g->stride_bytes;
     for (size_t i = begin; i < end; i++, dst += g->stride_bytes) {
-        if (i + PREFETCH_ROWS < end)
-            prefetch_row(g->table, g->rows[i + PREFETCH_ROWS], row_bytes);
+        prefetch_row(g, i, end, row_bytes);
         memcpy(dst, embi_table_row(g->table, g->rows[i]), row_bytes);
     }
 }
@@ -53,8 +55,12 @@ static emb_status gather_item(void *arg, size_t item, int worker, emb_err *err)
         copy_rows(g, begin, end);
         return EMB_OK;
     }
+    bool direct = embi_table_direct(g->table);
+    size_t row_bytes = embi_layout_row_bytes(&g->table->layout);
     for (size_t i = begin; i < end; i++) {
         void *dst = (char *)g->dst->data + i * g->stride_bytes;
+        if (direct)
+            prefetch_row(g, i, end, row_bytes);
         emb_status status = embi_fetch(g->table, g->rows[i], 1, g->dst->dtype, dst, err);
         if (status)
             return status;

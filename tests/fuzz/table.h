@@ -20,7 +20,7 @@ static inline void fuzz_gather(const emb_table *table, uint64_t n, uint32_t dims
                                const char *scanned, bool good)
 {
     emb_err err;
-    size_t row_bytes = dims * emb_dtype_bytes(as);
+    size_t row_bytes = emb_dtype_row_bytes(as, dims);
     uint64_t *ids = malloc((n + 1) * sizeof *ids);
     char *rows = malloc(n * row_bytes + 1);
     CHECK(ids != NULL && rows != NULL);
@@ -37,7 +37,7 @@ static inline void fuzz_gather(const emb_table *table, uint64_t n, uint32_t dims
 static inline void fuzz_map(const emb_table *table, const struct fuzz_rows *rows)
 {
     emb_block view;
-    size_t row_bytes = rows->dims * emb_dtype_bytes(rows->dtype);
+    size_t row_bytes = emb_dtype_row_bytes(rows->dtype, rows->dims);
     if (!emb_table_map(table, &view))
         return;
     CHECK(view.dims == rows->dims && view.dtype == rows->dtype && view.rows >= rows->n);
@@ -129,7 +129,8 @@ static inline void fuzz_use(const struct fuzz_file *f, emb_table *table, size_t 
         return;
     if (fuzz_went_well(emb_table_describe(table, &info, &err), &err)) {
         struct fuzz_rows rows;
-        CHECK(info.dims > 0 && emb_dtype_bytes(info.dtype) > 0);
+        CHECK(emb_dtype_row_bytes(info.dtype, info.dims) > 0);
+        write = write && emb_dtype_block(info.dtype) == 1; /* others are not rewritten */
         bool good = fuzz_rows(table, &info, &rows);
         fuzz_ends(table, info.rows, info.dims, good);
         if (rows.n == info.rows) {

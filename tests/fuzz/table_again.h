@@ -24,7 +24,7 @@ static inline void fuzz_same(const emb_table *table, const struct fuzz_rows *row
     char *found = fuzz_scan(table, rows->n, rows->dims, as, &good);
     CHECK(good);
     if (!text)
-        CHECK(memcmp(found, rows->stored, rows->n * rows->dims * emb_dtype_bytes(as)) == 0);
+        CHECK(memcmp(found, rows->stored, rows->n * emb_dtype_row_bytes(as, rows->dims)) == 0);
     for (size_t i = 0; text && i < rows->n * rows->dims; i++) {
         double x;
         memcpy(&x, found + i * sizeof x, sizeof x);
@@ -122,7 +122,7 @@ static inline void fuzz_rewrite_less(const struct fuzz_file *f, const emb_table 
 
 static inline emb_status fuzz_put(struct embi_sink *s, const struct fuzz_rows *rows, emb_err *err)
 {
-    uint64_t bytes = rows->n * rows->dims * emb_dtype_bytes(rows->dtype);
+    uint64_t bytes = rows->n * emb_dtype_row_bytes(rows->dtype, rows->dims);
     emb_status status = s->format->check(s, err);
     if (!status)
         status = s->format->begin(s, err);

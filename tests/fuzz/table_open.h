@@ -94,7 +94,7 @@ static inline char *fuzz_scan(const emb_table *table, uint64_t n, uint32_t dims,
                               bool *good)
 {
     emb_err err;
-    size_t row_bytes = dims * emb_dtype_bytes(as);
+    size_t row_bytes = emb_dtype_row_bytes(as, dims);
     char *rows = malloc(n * row_bytes + 1);
     CHECK(rows != NULL);
     struct fuzz_scan scan = {rows, 0, row_bytes};

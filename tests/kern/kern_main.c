@@ -110,6 +110,35 @@ static dot_fn *dot_of(const struct embi_kern *k, emb_dtype dtype)
 }
 
 /* ------------------------------------------------------------------------------------------------
+ * Quantised blocks: the scalar set is held against compiled ggml in tests/unit/test_blocks.c
+ */
+static void test_blocks(const struct embi_kern *k)
+{
+    enum { BLOCKS = 37, BYTES_MAX = 210 };
+    for (int t = EMB_Q4_0; t < EMB_DTYPE_COUNT; t++)
+        for (size_t before = 0; before < 8; before++) {
+            emb_dtype dtype = (emb_dtype)t;
+            size_t n = before == 0 ? BLOCKS : before, numbers = n * emb_dtype_block(dtype);
+            size_t bytes = emb_dtype_row_bytes(dtype, (uint32_t)numbers);
+            unsigned char *src = place(0, bytes, before);
+            unsigned char *want = place(1, numbers * 4, 0), *got = place(2, numbers * 4, before);
+            for (size_t i = 0; i < bytes; i++) /* scales of any kind are among these */
+                src[i] = (unsigned char)random_bits();
+            embi_kern_scalar.f32_from_blocks((void *)want, src, dtype, n);
+            k->f32_from_blocks((void *)got, src, dtype, n);
+            size_t differ = 0;
+            for (size_t i = 0; i < numbers; i++) {
+                float x, y;
+                memcpy(&x, want + i * 4, 4);
+                memcpy(&y, got + i * 4, 4);
+                differ += memcmp(&x, &y, 4) != 0 && !(isnan(x) && isnan(y));
+            }
+            CHECK(differ == 0, "%s: %zu of %zu numbers of %s differ", k->name, differ, numbers,
+                  emb_dtype_name(dtype));
+        }
+}
+
+/* ------------------------------------------------------------------------------------------------
  * Dot products
  */
 static void check_row(const struct embi_kern *k, emb_dtype dtype, const unsigned char *row,
@@ -505,6 +534,7 @@ int main(void)
         RUN(test_conversion_edges(sets[i]));
         RUN(test_row_sums(sets[i]));
         RUN(test_adds(sets[i]));
+        RUN(test_blocks(sets[i]));
     }
     RUN(test_choice());
     RUN(test_dot_f64());
