@@ -125,3 +125,112 @@ Test(blocks, one_of_each_type)
                          (double)y[points[k]]);
     }
 }
+
+/* ------------------------------------------------------------------------------------------------
+ * Into blocks. Scales are powers of two here, so every step can be followed by hand.
+ */
+
+enum { N = 32 };
+
+static emb_err err;
+
+static void convert_32(unsigned char *b, emb_dtype dtype, const float *x, uint64_t *overflows)
+{
+    cr_assert_eq(emb_convert(b, dtype, x, EMB_F32, N, overflows, &err), EMB_OK, "%s", err.msg);
+}
+
+/* The largest is 127 / 8: d = 1/8, codes are 8 x, halves away from zero. */
+Test(blocks, to_q8_0)
+{
+    float x[N] = {15.875f, -15.875f, 0.125f, -0.125f, 0.0625f, -0.0625f, 0.06f, 0.1875f};
+    const int8_t codes[N] = {127, -127, 1, -1, 1, -1, 0, 2};
+    unsigned char b[34];
+    uint64_t overflows = 0;
+    convert_32(b, EMB_Q8_0, x, &overflows);
+    cr_expect(b[0] == 0 && b[1] == 0x30); /* f16 2^-3 */
+    cr_expect_arr_eq(b + 2, codes, N);
+    cr_expect_eq(overflows, 0);
+}
+
+/* The first of the largest decides the sign of the scale: m = 4, d = -1/2, codes are
+ * trunc(-2 x + 8.5), 15 at most. Byte i has codes i and i + 16. */
+Test(blocks, to_q4_0)
+{
+    float x[N] = {0, 4, -4, 3.75f, 0.25f, 0.2f, -3.8f};
+    const int codes[7] = {8, 0, 15, 1, 8, 8, 15};
+    unsigned char b[18];
+    x[16] = 2;
+    convert_32(b, EMB_Q4_0, x, NULL);
+    cr_expect(b[0] == 0 && b[1] == 0xB8); /* f16 -0.5 */
+    cr_expect_eq(b[2], 8 | 4 << 4);
+    for (int i = 1; i < 16; i++)
+        cr_expect_eq(b[2 + i], (i < 7 ? codes[i] : 8) | 8 << 4, "%d: %x", i, b[2 + i]);
+}
+
+/* Zeros, and numbers whose scale is so small that its inverse is infinite. */
+Test(blocks, nothing_to_scale)
+{
+    float zero[N] = {0}, tiny[N] = {1e-42f, -1e-43f};
+    unsigned char b[34], want[34] = {0};
+    convert_32(b, EMB_Q8_0, zero, NULL);
+    cr_expect_arr_eq(b, want, 34);
+    convert_32(b, EMB_Q8_0, tiny, NULL);
+    cr_expect_arr_eq(b, want, 34);
+    convert_32(b, EMB_Q4_0, zero, NULL);
+    memset(want + 2, 0x88, 16);
+    want[1] = 0x80; /* 0 / -8 */
+    cr_expect_arr_eq(b, want, 18);
+}
+
+Test(blocks, too_large_for_f16)
+{
+    float x[2 * N] = {1};
+    float y[2 * N];
+    unsigned char b[2 * 34];
+    uint64_t overflows = 5;
+    x[N] = 1e8f; /* 1e8 / 127 is above 65504 */
+    cr_assert_eq(emb_convert(b, EMB_Q8_0, x, EMB_F32, 2 * N, &overflows, &err), EMB_OK);
+    cr_expect_eq(overflows, 5 + N);
+    cr_assert_eq(emb_convert(y, EMB_F32, b, EMB_Q8_0, 2 * N, NULL, &err), EMB_OK);
+    cr_expect(isfinite(y[0]) && isinf(y[N]));
+}
+
+Test(blocks, other_types_go_through_f32)
+{
+    int8_t whole[N] = {127, -127, 3};
+    double wide[N];
+    float narrow[N];
+    unsigned char a[34], b[34];
+    for (int i = 0; i < N; i++)
+        wide[i] = narrow[i] = whole[i];
+    convert_32(a, EMB_Q8_0, narrow, NULL);
+    cr_assert_eq(emb_convert(b, EMB_Q8_0, wide, EMB_F64, N, NULL, &err), EMB_OK);
+    cr_expect_arr_eq(a, b, 34);
+    cr_assert_eq(emb_convert(b, EMB_Q8_0, whole, EMB_I8, N, NULL, &err), EMB_OK);
+    cr_expect_arr_eq(a, b, 34);
+    memset(whole, 0, sizeof whole);
+    cr_assert_eq(emb_convert(whole, EMB_I8, b, EMB_Q8_0, N, NULL, &err), EMB_OK);
+    cr_expect(whole[0] == 127 && whole[1] == -127 && whole[2] == 3 && whole[3] == 0);
+}
+
+Test(blocks, refused)
+{
+    unsigned char b[2 * 144], codes[2 * 144] = {0};
+    float x[2 * EMBI_BLOCK_MAX] = {0};
+    int8_t whole[2 * EMBI_BLOCK_MAX];
+    cr_expect_eq(emb_convert(b, EMB_Q8_0, x, EMB_F32, 33, NULL, &err), EMB_BAD_ARG);
+    cr_expect_str_eq(err.msg, "conversion from f32 to q8_0: 33 numbers are not whole blocks of 32");
+    cr_expect_eq(emb_convert(x, EMB_F32, codes, EMB_Q4_K, 128, NULL, &err), EMB_BAD_ARG);
+    cr_expect_eq(emb_convert(b, EMB_Q4_K, x, EMB_F32, 256, NULL, &err), EMB_UNSUPPORTED);
+    x[260] = NAN;
+    cr_expect_eq(emb_convert(b, EMB_Q4_0, x, EMB_F32, 288, NULL, &err), EMB_BAD_DATA);
+    cr_expect_eq(err.at, 260);
+    cr_expect_str_eq(err.msg, "element 260 is NaN or infinite: q4_0 holds neither");
+    codes[144] = 1;     /* d of the second block is the least number of f16, */
+    codes[144 + 4] = 1; /* times a scale of 1 */
+    codes[144 + 16] = 2;
+    cr_expect_eq(emb_convert(whole, EMB_I8, codes, EMB_Q4_K, 512, NULL, &err), EMB_BAD_DATA);
+    cr_expect_eq(err.at, 256);
+    cr_expect_str_eq(err.msg, "element 256 is not a whole number that i8 holds");
+    cr_expect_eq(emb_number_print((char *)b, EMB_Q8_0, codes), 0);
+}
