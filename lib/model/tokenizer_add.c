@@ -272,35 +272,18 @@ static void put_special(const struct embi_tokenizer_change *c, struct embi_text_
 }
 
 emb_status embi_special_append(const struct embi_tokenizer_change *c, const char *name,
-                               const char *key, bool make, emb_err *err)
+                               const char *key, emb_err *err)
 {
     struct embi_text_edit text;
     struct embi_json_value array = {0};
     emb_status status = embi_change_open(c, name, &text, err);
     if (!status && text.json.s)
-        status = make ? embi_change_container(c, &text, key, "[]", &array, err)
-                      : embi_json_member_of(text.json.s, text.json.n, key, &array, err);
+        status = embi_change_container(c, &text, key, "[]", &array, err);
     if (!status && array.kind == EMBI_JSON_ARRAY) {
         put_special(c, &text, &array);
         status = embi_text_edit_keep(&text, c->edits, err);
     }
     embi_text_edit_close(&text);
-    return status;
-}
-
-static emb_status list_special(const struct embi_tokenizer_change *c, emb_err *err)
-{
-    static const struct {
-        const char *name, *key;
-    } lists[] = {
-        {"tokenizer_config.json", "additional_special_tokens"},
-        {"tokenizer_config.json", "extra_special_tokens"},
-        {"special_tokens_map.json", "additional_special_tokens"},
-        {"special_tokens_map.json", "extra_special_tokens"},
-    };
-    emb_status status = EMB_OK;
-    for (size_t i = 0; !status && c->changes->list_special && i < EMBI_LEN(lists); i++)
-        status = embi_special_append(c, lists[i].name, lists[i].key, false, err);
     return status;
 }
 
@@ -311,5 +294,5 @@ emb_status embi_tokenizer_add(struct embi_tokenizer_change *c, emb_err *err)
         status = embi_decoder_append(c, c->add, c->n_add, err);
     if (!status && c->sources.lists[EMBI_TOKENS_OF_ADDED].found)
         status = embi_added_append(c, c->add, c->n_add, err);
-    return status ? status : list_special(c, err);
+    return status;
 }

@@ -43,10 +43,10 @@ emb_status embi_decoder_append(const struct embi_tokenizer_change *c,
 emb_status embi_added_append(const struct embi_tokenizer_change *c,
                              const struct embi_token_fill *list, size_t n, emb_err *err);
 
-/* Appends the texts of new special tokens to the list `key` of a file, if it has one; `make`: it is
- * made. */
+/* Appends the texts of new special tokens to the list `key` of a file, if the file is there; a list
+ * that is not there is made. */
 emb_status embi_special_append(const struct embi_tokenizer_change *c, const char *name,
-                               const char *key, bool make, emb_err *err);
+                               const char *key, emb_err *err);
 
 emb_status embi_tokenizer_rename(struct embi_tokenizer_change *c,
                                  const struct embi_token_rename *rename, emb_err *err);

@@ -33,10 +33,8 @@ struct embi_tokenizer_changes {
     size_t n_renames;
     const struct embi_token_role *roles; /* [n_roles] */
     size_t n_roles;
-    bool list_special; /* new special tokens also become items of additional_special_tokens and
-                          extra_special_tokens, where these are lists */
-    bool fill_gaps;    /* give tokens to ids that loaders would number differently; without new
-                          tokens only where that can be done, and nothing is refused */
+    bool fill_gaps; /* give tokens to ids that loaders would number differently; without new tokens
+                       only where that can be done, and nothing is refused */
 };
 
 /* t is the tokenizer of dir, open. edits gets the files that change and no others.

@@ -123,8 +123,8 @@ static emb_status add_to_plain_list(const struct embi_tokenizer_change *c, bool 
     }
     emb_status status = embi_added_append(c, c->add, c->n_add, err);
     if (!status && special && map)
-        status = embi_special_append(c, "special_tokens_map.json", "additional_special_tokens",
-                                     true, err);
+        status =
+            embi_special_append(c, "special_tokens_map.json", "additional_special_tokens", err);
     return status;
 }
 

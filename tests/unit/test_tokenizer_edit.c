@@ -135,11 +135,6 @@ Test(tokenizer_edit, all_lists)
             "{\"added_tokens_decoder\": {\"2\": {\"content\": \"<m>\", " FLAGS
             "\"special\": true}, \"3\": {\"content\": \"<x>\", " FLAGS
             "\"special\": true}}, \"eos_token\": \"<m>\", \"extra_special_tokens\": []}\n");
-    struct embi_tokenizer_changes listed = {.add = add, .n_add = 1, .list_special = true};
-    cr_assert_eq(edit(&listed), EMB_OK);
-    file_is("special_tokens_map.json", "{\"additional_special_tokens\": [\"<m>\", \"<x>\"]}");
-    cr_expect(strstr(embi_file_edits_find(&edits, "tokenizer_config.json")->bytes.s,
-                     "\"extra_special_tokens\": [\"<x>\"]}"));
 }
 
 /* A decoder is not made where a tokenizer.json is: loaders would not look at its list any more. */
