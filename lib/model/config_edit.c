@@ -139,14 +139,14 @@ static bool read_total(const struct embi_json_value *v, struct embi_json_value *
            embi_json_u64(digits, &x);
 }
 
-/* The number becomes `bytes`, or where that is 0 grows by `more`. */
+/* The number becomes `sum`, or where that is 0 grows by `more`. */
 static void edit_total(const struct embi_env *env, struct embi_text_edit *text, const char *key,
-                       const struct embi_json_value *v, uint64_t bytes, int64_t more)
+                       const struct embi_json_value *v, uint64_t sum, int64_t more)
 {
     struct embi_json_value digits;
-    uint64_t x = 0, y = bytes;
+    uint64_t x = 0, y = sum;
     bool known = read_total(v, &digits) && embi_json_u64(&digits, &x) &&
-                 (bytes || !__builtin_add_overflow(x, more, &y));
+                 (sum || !__builtin_add_overflow(x, more, &y));
     if (known && y != x)
         embi_json_edit_u64(&text->json, &digits, y);
     else if (!known && more)
@@ -159,9 +159,10 @@ static emb_status edit_metadata(const struct embi_env *env, struct embi_text_edi
 {
     struct {
         const char *key;
-        uint64_t bytes;
+        uint64_t sum;
         int64_t more;
-    } totals[] = {{"total_size", t->bytes, t->more_bytes}, {"total_parameters", 0, t->more_params}};
+    } totals[] = {{"total_size", t->bytes, t->more_bytes},
+                  {"total_parameters", t->more_params ? t->params : 0, t->more_params}};
     struct embi_json_value metadata, v;
     emb_status status = embi_json_member_of(text->json.s, text->json.n, "metadata", &metadata, err);
     if (!status && metadata.kind != EMBI_JSON_OBJECT) {
@@ -172,7 +173,7 @@ static emb_status edit_metadata(const struct embi_env *env, struct embi_text_edi
     for (size_t i = 0; !status && i < EMBI_LEN(totals); i++) {
         status = embi_json_member_of(metadata.s, metadata.n, totals[i].key, &v, err);
         if (!status && v.kind != 0)
-            edit_total(env, text, totals[i].key, &v, totals[i].bytes, totals[i].more);
+            edit_total(env, text, totals[i].key, &v, totals[i].sum, totals[i].more);
     }
     return status;
 }

@@ -27,13 +27,14 @@ emb_status embi_config_edit_rows(const struct embi_env *env, const char *dir,
 /* What an index of shards says of all tensors. */
 struct embi_index_totals {
     uint64_t bytes;      /* of all tensors; 0: not known, as a shard cannot be read */
-    int64_t more_bytes;  /* of them: what was added */
+    uint64_t params;     /* numbers in them; 0: not known, or not all of them are floats */
+    int64_t more_bytes;  /* of the bytes: what was added */
     int64_t more_params; /* the same in numbers */
 };
 
 /* total_size of the index `name` becomes the bytes, or where they are not known grows (or shrinks)
- * by what was added; total_parameters, which leaves out what a file does not tell apart, always
- * grows. A key that is not there is not made; one that holds something odd stays, with a warning
+ * by what was added. So does total_parameters, but where nothing was added it stays: it may leave
+ * out what a file does not tell apart. A key that is not there is not made; one that holds something odd stays, with a warning
  * if it should have changed. */
 emb_status embi_index_edit_totals(const struct embi_env *env, const char *dir, const char *name,
                                   const struct embi_index_totals *totals,

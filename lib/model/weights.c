@@ -198,6 +198,25 @@ uint64_t embi_weights_bytes(const struct embi_weights *w)
     return bytes;
 }
 
+static bool is_plain_float(emb_dtype dtype)
+{
+    return dtype == EMB_F64 || dtype == EMB_F32 || dtype == EMB_F16 || dtype == EMB_BF16;
+}
+
+uint64_t embi_weights_floats(const struct embi_weights *w)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < w->n_files; i++) {
+        const struct embi_reader *r = w->files[i].reader;
+        for (size_t k = 0; r && k < r->n_tensors; k++) {
+            if (!is_plain_float(r->tensors[k].dtype))
+                return 0;
+            n += r->tensors[k].bytes / emb_dtype_bytes(r->tensors[k].dtype);
+        }
+    }
+    return n;
+}
+
 struct embi_reader *embi_weights_lend(struct embi_weights *w, size_t i)
 {
     struct embi_weights_file *f = &w->files[w->tensors[i].file];

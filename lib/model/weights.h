@@ -62,6 +62,10 @@ emb_status embi_weights_read_all(struct embi_weights *w, emb_err *err);
 /* Bytes of all tensors in the files whose header was read, those that an index lacks too. */
 uint64_t embi_weights_bytes(const struct embi_weights *w);
 
+/* Numbers in the same tensors, where all of them are f64, f32, f16 or bf16; else 0: packed weights
+ * and indices are counted differently from library to library. */
+uint64_t embi_weights_floats(const struct embi_weights *w);
+
 /* The reader of tensor i for a table that will close it; it stays usable here while that lives. */
 struct embi_reader *embi_weights_lend(struct embi_weights *w, size_t i);
 

@@ -153,8 +153,11 @@ static emb_status edit_index(emb_model_resize *r, emb_err *err)
         totals.more_bytes += more * row_bytes;
         totals.more_params += more * (row_bytes / (int64_t)emb_dtype_bytes(t->dtype));
     }
-    if (embi_weights_read_all(&r->m->weights, &unread) == EMB_OK)
+    if (embi_weights_read_all(&r->m->weights, &unread) == EMB_OK) {
+        uint64_t floats = embi_weights_floats(&r->m->weights);
         totals.bytes = embi_weights_bytes(&r->m->weights) + (uint64_t)totals.more_bytes;
+        totals.params = floats ? floats + (uint64_t)totals.more_params : 0;
+    }
     return embi_index_edit_totals(&r->ctx->env, r->m->dir, index_name, &totals, &r->edits, err);
 }
 

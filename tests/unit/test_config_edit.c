@@ -124,9 +124,10 @@ static const struct {
     {"{\"weight_map\": {}}", NULL, 1},
 };
 
-static emb_status index_totals(uint64_t bytes, int64_t more_bytes, int64_t more_params)
+static emb_status index_totals(uint64_t bytes, uint64_t params, int64_t more_bytes,
+                               int64_t more_params)
 {
-    struct embi_index_totals t = {bytes, more_bytes, more_params};
+    struct embi_index_totals t = {bytes, params, more_bytes, more_params};
     return embi_index_edit_totals(&env, dir, "x.index.json", &t, &edits, &err);
 }
 
@@ -136,7 +137,7 @@ Test(config_edit, index_totals)
         embi_file_edits_free(&edits);
         warnings = (struct log){0};
         fixture_text("x.index.json", totals[i].index);
-        cr_assert_eq(index_totals(0, 64, 32), EMB_OK, "%s", err.msg);
+        cr_assert_eq(index_totals(0, 0, 64, 32), EMB_OK, "%s", err.msg);
         const char *found = result("x.index.json");
         cr_expect(totals[i].want ? found && strcmp(found, totals[i].want) == 0 : !found,
                   "case %zu: %s", i, found);
@@ -148,10 +149,10 @@ Test(config_edit, index_totals_that_shrink)
 {
     fixture_text("x.index.json",
                  "{\"metadata\": {\"total_size\": 200, \"total_parameters\": 100}}");
-    cr_assert_eq(index_totals(0, -64, -100), EMB_OK);
+    cr_assert_eq(index_totals(0, 0, -64, -100), EMB_OK);
     cr_expect_str_eq(result("x.index.json"),
                      "{\"metadata\": {\"total_size\": 136, \"total_parameters\": 0}}");
-    cr_assert_eq(index_totals(0, -137, 0), EMB_OK);
+    cr_assert_eq(index_totals(0, 0, -137, 0), EMB_OK);
     cr_expect_eq(warnings.lines, 1);
 }
 
@@ -160,9 +161,20 @@ Test(config_edit, index_totals_that_are_known)
 {
     fixture_text("x.index.json",
                  "{\"metadata\": {\"total_size\": 200, \"total_parameters\": 100}}");
-    cr_assert_eq(index_totals(200, 0, 0), EMB_OK);
+    cr_assert_eq(index_totals(200, 0, 0, 0), EMB_OK);
     cr_expect_eq(edits.n, 0);
-    cr_assert_eq(index_totals(332, 64, 32), EMB_OK);
+    cr_assert_eq(index_totals(332, 0, 64, 32), EMB_OK);
     cr_expect_str_eq(result("x.index.json"),
                      "{\"metadata\": {\"total_size\": 332, \"total_parameters\": 132}}");
+}
+
+/* A count of numbers that was wrong is put right, but only where it changes anyway. */
+Test(config_edit, index_parameters_that_are_known)
+{
+    fixture_text("x.index.json", "{\"metadata\": {\"total_size\": 200, \"total_parameters\": 7}}");
+    cr_assert_eq(index_totals(200, 50, 0, 0), EMB_OK);
+    cr_expect_eq(edits.n, 0);
+    cr_assert_eq(index_totals(168, 42, -32, -8), EMB_OK);
+    cr_expect_str_eq(result("x.index.json"),
+                     "{\"metadata\": {\"total_size\": 168, \"total_parameters\": 42}}");
 }
