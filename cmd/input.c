@@ -5,12 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_BYTES = 1 << 18 };
+enum { FIRST_BYTES = 1 << 18, LINE_BYTES = 1 << 24 };
 
 static const char *name_of(const struct input *in)
 {
@@ -100,6 +101,17 @@ int input_rest(struct input *in)
     return code;
 }
 
+/* U+FEFF in UTF-8. A line of nothing else is that token. */
+static void drop_mark(struct input *in, emb_str *line)
+{
+    static const char mark[] = {'\xef', '\xbb', '\xbf'};
+    if (line->n <= sizeof mark || memcmp(line->s, mark, sizeof mark) != 0)
+        return;
+    line->s += sizeof mark;
+    line->n -= sizeof mark;
+    note(in->run, name_of(in), "the byte order mark at the start is left out");
+}
+
 /* Takes n bytes and their line end, `end` bytes long. */
 static enum input_event take(struct input *in, emb_str *line, size_t n, size_t end)
 {
@@ -107,7 +119,17 @@ static enum input_event take(struct input *in, emb_str *line, size_t n, size_t e
     in->at += n + end;
     if (line->n && line->s[line->n - 1] == '\r')
         line->n--;
+    if (in->lines++ == 0)
+        drop_mark(in, line);
     return INPUT_LINE;
+}
+
+static enum input_event too_long(struct input *in, int *code)
+{
+    *code = fail_with(in->run, EXIT_DATA, name_of(in),
+                      "line %" PRIu64 ": expected at most %d bytes, found more", in->lines + 1,
+                      LINE_BYTES);
+    return INPUT_FAILED;
 }
 
 enum input_event input_line(struct input *in, emb_str *line, int *code)
@@ -119,6 +141,8 @@ enum input_event input_line(struct input *in, emb_str *line, int *code)
         const char *end = left > seen ? memchr(from, '\n', left - seen) : NULL;
         if (end)
             return take(in, line, (size_t)(end - (in->s + in->at)), 1);
+        if (left > LINE_BYTES)
+            return too_long(in, code);
         if (in->eof)
             return left ? take(in, line, left, 0) : INPUT_END;
         if (input_pauses(in))

@@ -14,6 +14,7 @@ struct input {
     size_t at, n, cap; /* at <= n <= cap */
     bool eof;          /* nothing will follow s[n-1] */
     bool asked;        /* input_line and input_pauses said that they would wait */
+    uint64_t lines;    /* that input_line has given */
 };
 
 /* path: NULL or "-" is standard input. Returns 0, or an exit code after the message. */
@@ -33,6 +34,8 @@ int input_rest(struct input *in);
 enum input_event { INPUT_LINE, INPUT_PAUSE, INPUT_END, INPUT_FAILED };
 
 /* The next line without its end (LF or CRLF; the last line may lack it), valid until the next call.
+ * A byte order mark in front of the first one, which some editors write, is left out, with a note.
+ * A line of more than 16 MiB is an error: no token is that long, and /dev/zero has no end.
  * INPUT_PAUSE: none is there now; flush, and call again to wait for it. INPUT_FAILED: *code is the
  * exit code, the message was printed. */
 enum input_event input_line(struct input *in, emb_str *line, int *code);
