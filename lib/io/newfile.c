@@ -154,17 +154,30 @@ static void forget_temp(struct newfile *file)
     embi_signals_restore(&before);
 }
 
-/* Creates the file. One that replaces another gets its mode at once, so that nobody who may not
- * read the old one can read the new; failing that (a file system without modes) it stays private.
- */
+/* The owner and the group of the file that is replaced, or the group alone, as far as that is
+ * allowed: to root, and to members of the group. */
+static void keep_owner(int fd, const struct stat *old)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && st.st_uid == old->st_uid && st.st_gid == old->st_gid)
+        return;
+    if (fchown(fd, old->st_uid, old->st_gid) != 0)
+        (void)!fchown(fd, (uid_t)-1, old->st_gid);
+}
+
+/* Creates the file. One that replaces another gets its owner and its mode at once, so that nobody
+ * who may not read the old one can read the new; failing that (a file system without modes) it
+ * stays private. The mode comes last: a new owner takes bits of it away. */
 static int create(struct newfile *file, const struct stat *old)
 {
     mode_t mode = old ? 0600 : 0666;
     int fd = create_unnamed(file->dir, mode);
     if (fd < 0)
         fd = create_named(file, mode);
-    if (fd >= 0 && old)
+    if (fd >= 0 && old) {
+        keep_owner(fd, old);
         fchmod(fd, old->st_mode & 07777);
+    }
     return fd;
 }
 

@@ -7,6 +7,7 @@
 #include "io_fixture.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -46,6 +47,29 @@ Test(writing, existing_file_needs_force_and_keeps_its_mode)
     cr_assert(text_is("f", "newest"));
     cr_assert_eq(mode_of("f"), 0444);
     cr_assert_eq(entries("."), 1);
+}
+
+/* Root replaces what is another user's: it stays theirs. Members of a group keep the group. */
+Test(writing, existing_file_keeps_its_owner)
+{
+    struct stat st;
+    gid_t group = 34;
+    if (geteuid() != 0)
+        cr_skip("only root gives files away");
+    put_file("f", "old");
+    if (chown("f", 12, 34) != 0 || setgroups(1, &group) != 0)
+        cr_skip("users 12 and 34 are unknown here");
+    cr_assert_eq(chmod("f", 02750), 0);
+    cr_assert_eq(write_text("f", EMBI_IO_FORCE, "new"), EMB_OK);
+    cr_assert_eq(stat("f", &st), 0);
+    cr_assert(st.st_uid == 12 && st.st_gid == 34);
+    cr_assert_eq(mode_of("f"), 02750);
+    cr_assert_eq(chmod(".", 0777), 0);
+    cr_assert_eq(seteuid(56), 0);
+    cr_assert_eq(write_text("f", EMBI_IO_FORCE, "newer"), EMB_OK, "%s", err.msg);
+    cr_assert_eq(stat("f", &st), 0);
+    cr_assert(st.st_uid == 56 && st.st_gid == 34);
+    cr_assert_eq(seteuid(0), 0);
 }
 
 /* A reader that has the old file open, or mapped, keeps all of it. */
