@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { DEPTH_MAX = 64 };
@@ -52,6 +53,14 @@ int embi_dir_close(struct embi_dir *dir)
     return dir->sys;
 }
 
+/* A directory that its owner may not write to is made so: what is in it is to go. */
+static void make_writable(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU)
+        (void)fchmod(fd, (st.st_mode & 07777) | S_IRWXU);
+}
+
 static int remove_at(int parent, const char *name, int depth)
 {
     struct embi_dir dir;
@@ -62,6 +71,8 @@ static int remove_at(int parent, const char *name, int depth)
     if (depth == DEPTH_MAX)
         return ELOOP;
     embi_dir_open(&dir, parent, name, false);
+    if (dir.fd >= 0)
+        make_writable(dir.fd);
     for (const char *inner; !dir.sys && (inner = embi_dir_next(&dir)) != NULL;) {
         int sys = remove_at(dir.fd, inner, depth + 1);
         dir.sys = dir.sys ? dir.sys : sys;

@@ -31,7 +31,7 @@ const char *embi_dir_next(struct embi_dir *dir);
 int embi_dir_close(struct embi_dir *dir);
 
 /* Removes the file, link or directory `name` in `parent` with all that is in it; links are removed,
- * never followed. 0 or errno. */
+ * never followed, and directories without write permission are given it. 0 or errno. */
 int embi_dir_remove(int parent, const char *name);
 
 /* fsync of the directory `name` in `parent`; of it and all directories in it, links not followed. 0

@@ -35,6 +35,7 @@ struct embi_newdir {
     int lock;                /* on the temporary directory                                    */
     int target_lock;         /* on what is to be replaced; of EXCHANGE the caller has it      */
     struct stat replaced;    /* what is to be replaced                                        */
+    int mode;                /* permissions of what was there; -1: nothing was                */
     bool force, sync, exchange;
 };
 
@@ -212,8 +213,27 @@ static emb_status make_temp(struct embi_newdir *d, emb_err *err)
         return EMB_OK;
     if ((sys = keep_owner(d, &st)) != 0)
         return embi_fail_errno(err, sys, NULL);
-    fchmodat(d->parent, d->temp, (st.st_mode & 07777) | S_IRWXU, 0);
+    d->mode = (int)(st.st_mode & 07777);
+    fchmodat(d->parent, d->temp, (mode_t)d->mode | S_IRWXU, 0);
     return EMB_OK;
+}
+
+static emb_status fail_mounted(emb_err *err)
+{
+    return embi_fail(err, EMB_UNSUPPORTED, -1,
+                     "is where a file system is mounted, so it cannot be replaced: write to "
+                     "another directory");
+}
+
+/* A rename would fail in the end. One part of a file system that is mounted in another looks like
+ * a folder here, and does. */
+static emb_status refuse_mounted(const struct embi_newdir *d, emb_err *err)
+{
+    struct stat st, above;
+    if (!d->exists || fstatat(d->parent, d->name, &st, 0) != 0 || fstat(d->parent, &above) != 0 ||
+        st.st_dev == above.st_dev)
+        return EMB_OK;
+    return fail_mounted(err);
 }
 
 emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsigned mode,
@@ -226,6 +246,7 @@ emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsign
     d->env = env;
     d->parent = -1;
     d->lock = d->target_lock = EMBI_NO_LOCK;
+    d->mode = -1;
     d->force = mode & EMBI_IO_FORCE;
     d->exchange = mode & EMBI_IO_EXCHANGE;
     emb_status status = settle_target(d, path, err);
@@ -237,6 +258,8 @@ emb_status embi_newdir_open(const struct embi_env *env, const char *path, unsign
         status = fail_exists(err);
     if (!status)
         status = open_parent(d, err);
+    if (!status)
+        status = refuse_mounted(d, err);
     if (!status)
         status = lock_target(d, err);
     if (!status)
@@ -406,8 +429,16 @@ static void remove_replaced(struct embi_newdir *d)
                  "what it replaced could not be removed: it is %s beside it", name);
 }
 
+/* Failing that (a file system without modes) it keeps what it has. */
+static void take_mode(const struct embi_newdir *d)
+{
+    if (d->mode >= 0 && ((mode_t)d->mode & S_IRWXU) != S_IRWXU)
+        fchmodat(d->parent, d->temp, (mode_t)d->mode, 0);
+}
+
 emb_status embi_newdir_commit(struct embi_newdir *d, emb_err *err)
 {
+    take_mode(d);
     int sys = d->sync ? embi_dir_sync_all(d->parent, d->temp) : 0;
     if (!sys && is_another(d))
         return embi_fail(err, EMB_IO, -1, "was replaced by another run meanwhile: start again");
@@ -415,6 +446,8 @@ emb_status embi_newdir_commit(struct embi_newdir *d, emb_err *err)
         sys = take_name(d);
     if (sys == EEXIST || sys == ENOTEMPTY || sys == ENOTDIR)
         return fail_exists(err);
+    if (sys == EBUSY)
+        return fail_mounted(err);
     if (d->exchange && (sys == EINVAL || sys == ENOSYS))
         return embi_fail(err, EMB_UNSUPPORTED, -1,
                          "the file system cannot exchange two names, so nothing is replaced in "

@@ -19,6 +19,7 @@ struct embi_newdir;
  * system that cannot exchange two names is an error then (else the old directory is moved aside
  * first, and for a moment there is none of the name). EMB_EXISTS: the
  * target is there and not FORCE, unless it is an empty directory; or it is no directory at all.
+ * EMB_UNSUPPORTED: a file system is mounted there.
  * Under FORCE the target is locked until the close, under EXCHANGE by the caller, before; EMB_IO
  * with EWOULDBLOCK: another run has it.
  * What may be replaced under FORCE is the caller's to judge. */
@@ -43,8 +44,14 @@ emb_status embi_newdir_add(struct embi_newdir *dir, const char *name, const void
 emb_status embi_newdir_take(struct embi_newdir *dir, const char *from,
                             const struct embi_tree_entry *entry, bool link, emb_err *err);
 
-/* Gives the directory its name. It still has to be closed. EMB_EXISTS: something of that name
- * appeared meanwhile. EMB_IO: the name stands for something else than what was to be replaced. */
+/* Gives the folders of that list, which were taken, the permissions they have there: until now they
+ * are writable for their owner. */
+emb_status embi_newdir_close_folders(struct embi_newdir *dir, const struct embi_tree *tree,
+                                     emb_err *err);
+
+/* Gives the directory its name, and the permissions of what it replaces. It still has to be closed. EMB_EXISTS: something of that name
+ * appeared meanwhile. EMB_IO: the name stands for something else than what was to be replaced. EMB_UNSUPPORTED:
+ * a file system is mounted there. */
 emb_status embi_newdir_commit(struct embi_newdir *dir, emb_err *err);
 
 /* Removes what runs that were killed have left beside the directory `path`, as the next one that

@@ -102,3 +102,25 @@ emb_status embi_newdir_take(struct embi_newdir *d, const char *from,
     embi_buf_free(&target);
     return status ? embi_fail_in(err, "%s", e->name) : EMB_OK;
 }
+
+/* The list has a folder before those in it; the last one comes first here. */
+emb_status embi_newdir_close_folders(struct embi_newdir *d, const struct embi_tree *tree,
+                                     emb_err *err)
+{
+    emb_status status = EMB_OK;
+    struct embi_buf path = {0};
+    for (size_t i = tree->n; !status && i-- > 0;) {
+        const struct embi_tree_entry *e = &tree->list[i];
+        if (e->kind != EMBI_TREE_FOLDER || (e->mode & S_IRWXU) == S_IRWXU)
+            continue;
+        path.n = 0;
+        embi_buf_print(&path, "%s/%s", embi_newdir_path(d), e->name);
+        const char *to = embi_buf_cstr(&path);
+        if (path.failed)
+            status = embi_fail_memory(err, path.n, "a path");
+        else if (chmod(to, e->mode) != 0)
+            status = embi_fail_errno(err, errno, e->name);
+    }
+    embi_buf_free(&path);
+    return status;
+}

@@ -277,6 +277,8 @@ static emb_status fill(emb_model_resize *r, struct embi_newdir *dir, emb_err *er
         status = embi_model_resize_check(r, embi_newdir_path(dir), err);
     if (!status)
         status = check_unchanged(r, err);
+    if (!status)
+        status = embi_newdir_close_folders(dir, &r->tree, err);
     return status ? status : embi_newdir_commit(dir, err);
 }
 

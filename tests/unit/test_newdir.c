@@ -267,6 +267,40 @@ Test(newdir, failed_sync_and_rename)
     cr_assert_eq(entries("."), 1);
 }
 
+/* What is mounted has its name outside of the file system. */
+Test(newdir, where_something_is_mounted)
+{
+    put_old("d");
+    if (!refuse_call(SYS_renameat2, 0, 0, EBUSY))
+        cr_skip("no seccomp here");
+    cr_assert_eq(make("d", EMBI_IO_FORCE | EMBI_IO_NO_SYNC, "x"), EMB_UNSUPPORTED);
+    cr_assert(strstr(err.msg, "a file system is mounted"));
+    cr_assert_eq(make("/proc", EMBI_IO_FORCE, "x"), EMB_UNSUPPORTED);
+    cr_assert(strstr(err.msg, "a file system is mounted"));
+    cr_assert_eq(entries("."), 1);
+}
+
+/* Permissions stay, and what their owner may not write to is removed with what is in it. */
+Test(newdir, a_directory_without_write_permission)
+{
+    cr_assert_eq(chmod(".", 0777), 0);
+    if (geteuid() == 0 && seteuid(65534) != 0)
+        cr_skip("no other user here");
+    put_old("d");
+    cr_assert_eq(mkdir("d/in", 0755), 0); /* no shell: it would go back to the real user */
+    put_file("d/in/f", "x");
+    cr_assert(chmod("d/in", 0555) == 0 && chmod("d", 0550) == 0);
+    cr_assert_eq(make("d", EMBI_IO_FORCE, "new"), EMB_OK, "%s", err.msg);
+    cr_assert_eq(mode_of("d"), 0550);
+    cr_assert(text_is("d/f", "new"));
+    cr_assert_eq(entries("."), 1);
+    cr_assert_eq(begin("d", EMBI_IO_FORCE), EMB_OK);
+    embi_newdir_close(dir);
+    cr_assert_eq(mode_of("d"), 0550);
+    cr_assert_eq(entries("."), 1);
+    cr_assert_eq(chmod("d", 0750), 0);
+}
+
 static unsigned seen(const char *path)
 {
     unsigned bits = 99;

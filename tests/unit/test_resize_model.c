@@ -434,6 +434,26 @@ Test(resize_model, owners)
     HOLDS("m", EMBED, 3, 1, 1, 3, 3, 2, 2);
 }
 
+/* Folders keep their permissions too, in a copy and in place. */
+Test(resize_model, folders_without_write_permission)
+{
+    struct stat st;
+    make_small();
+    cr_assert_eq(chmod(".", 0777), 0);
+    cr_assert_eq(system("mkdir -p m/a/b && echo x > m/a/b/c && chmod 555 m/a/b && chmod 550 m/a"
+                        " && chmod 555 m"),
+                 0);
+    resized(one, 1, "out");
+    cr_assert(stat("out/a", &st) == 0 && (st.st_mode & 07777) == 0550);
+    cr_assert(stat("out/a/b", &st) == 0 && (st.st_mode & 07777) == 0555);
+    where.in_place = true;
+    resized(one, 1, NULL);
+    cr_assert(stat("m", &st) == 0 && (st.st_mode & 07777) == 0555);
+    cr_assert(stat("m/a", &st) == 0 && (st.st_mode & 07777) == 0550);
+    cr_assert(fixture_exists("m/a/b/c"));
+    cr_assert_eq(system("chmod -R u+w m out"), 0);
+}
+
 Test(resize_model, links)
 {
     struct stat a, b;
