@@ -73,10 +73,22 @@ static void prepare(struct query *q, const double *x, uint32_t d, float *part)
     q->least = held - TANGENT2 - 4 * embi_dot_bound(q->columns) * held;
 }
 
+/* Are the first columns all +0, as in rows that were never trained? Squares that are too small for
+ * f32 are not taken for that. */
+static bool begins_with_zeros(const struct near *s, const struct query *q, const void *row)
+{
+    const unsigned char *bytes = row;
+    size_t n = q->columns * emb_dtype_bytes(s->table->layout.dtype);
+    return bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0;
+}
+
 /* May the row be near? Numbers that f32 cannot judge: it may. */
-static bool may_be_near(const struct query *q, float dot, float norm2)
+static bool may_be_near(const struct near *s, const struct query *q, const void *row, float dot,
+                        float norm2)
 {
     double x = (double)dot, square = (double)norm2;
+    if (square == 0 && begins_with_zeros(s, q, row))
+        return false;
     if (!(square > 1e-30 && square < 1e30))
         return true;
     return x > 0 && x * x >= square * q->least;
@@ -108,7 +120,7 @@ static emb_status look(const struct near *s, const struct query *q, const uint64
         s->dot(rows, n, q->columns, q->part, dot, norm2);
     for (size_t i = 0; !status && i < n && *found == EMB_ROW_NEW; i++) {
         bool near = false;
-        if (!s->dot || may_be_near(q, dot[i], norm2[i]))
+        if (!s->dot || may_be_near(s, q, rows[i], dot[i], norm2[i]))
             status = is_near(s, q, ids[i], x, &near, err);
         if (near)
             *found = ids[i];
