@@ -85,17 +85,24 @@ static int check_lists(struct resize *rz)
     return EXIT_DONE;
 }
 
+/* to[old row] = new row. */
+static void map_rows(const emb_resize *plan, uint64_t *to)
+{
+    uint64_t at = 0;
+    for (uint64_t r = 0; r < plan->old_rows; r++)
+        to[r] = EMB_ROW_NEW;
+    for (size_t i = 0; i < plan->n_runs; at += plan->runs[i++].rows)
+        for (uint64_t k = 0; plan->runs[i].source != EMB_ROW_NEW && k < plan->runs[i].rows; k++)
+            to[plan->runs[i].source + k] = at + k;
+}
+
 static int write_map(struct resize *rz, struct out *out)
 {
     const emb_resize *plan = &rz->plan;
     uint64_t *to = malloc(plan->old_rows * sizeof *to + 1); /* [old rows] */
     if (!to)
         return fail_with(rz->run, EXIT_MEMORY, NULL, "out of memory");
-    for (uint64_t r = 0; r < plan->old_rows; r++)
-        to[r] = EMB_ROW_NEW;
-    for (uint64_t r = 0; r < plan->rows; r++)
-        if (plan->source[r] != EMB_ROW_NEW)
-            to[plan->source[r]] = r;
+    map_rows(plan, to);
     for (uint64_t r = 0; r < plan->old_rows; r++) {
         out_u64(out, r);
         if (to[r] == EMB_ROW_NEW) {
@@ -114,7 +121,7 @@ static int write_map(struct resize *rz, struct out *out)
 static int write_tokens(struct resize *rz, struct out *out)
 {
     const emb_resize *plan = &rz->plan;
-    uint64_t n = plan->rows;
+    uint64_t n = plan->n_tokens;
     if (!plan->tokens)
         return usage_error(rz->run, "--save-tokens: the table has no tokens");
     while (n && !plan->tokens[n - 1].s)

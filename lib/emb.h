@@ -809,15 +809,23 @@ typedef struct emb_resize_token {
     bool present; /* it was there already */
 } emb_resize_token;
 
+/* Rows that follow each other in the new table, and in the old one as well, or are all new. */
+typedef struct emb_row_run {
+    uint64_t rows;   /* 1 or more */
+    uint64_t source; /* the old row that the first of them is; EMB_ROW_NEW: they are new */
+} emb_row_run;
+
 /* What a resize will do. Strings are borrowed from the table and the options. */
 typedef struct emb_resize {
     uint64_t old_rows, rows; /* V before and after */
     uint64_t removed_rows;   /* old rows that go, spare ones that new tokens take not counted */
     uint64_t spare_rows;     /* spare rows that new tokens take */
-    uint64_t new_rows;       /* entries of `source` that are EMB_ROW_NEW */
+    uint64_t new_rows;       /* rows in runs of EMB_ROW_NEW */
     uint64_t padding_rows;   /* how many of those have no token */
-    uint64_t *source;        /* the old row that each row is, or EMB_ROW_NEW          [rows] */
-    emb_str *tokens;         /* s NULL: the row has none; NULL: the table has none    [rows] */
+    emb_row_run *runs;       /* all rows, in as few runs as can be                  [n_runs] */
+    size_t n_runs;
+    emb_str *tokens;         /* s NULL: the row has none; NULL: the table has none [n_tokens] */
+    uint64_t n_tokens;       /* rows from there on have no token */
     emb_resize_token *added; /* without repeats                                    [n_added] */
     size_t n_added;
 } emb_resize;

@@ -30,7 +30,7 @@ static emb_status table_row(const emb_resize *plan, const emb_resize_opts *o, ui
                             uint64_t nth, uint64_t *row, emb_err *err)
 {
     const struct embi_vocab *names;
-    emb_str token = plan->tokens ? plan->tokens[r] : (emb_str){NULL, 0};
+    emb_str token = r < plan->n_tokens ? plan->tokens[r] : (emb_str){NULL, 0};
     emb_status status = embi_table_vocab(o->fill_table, &names, err);
     if (status)
         return status;
@@ -46,10 +46,21 @@ static emb_status table_row(const emb_resize *plan, const emb_resize_opts *o, ui
     return EMB_OK;
 }
 
+/* Has each new row of a run, from `first` on, one to be made of? *nth new ones are before them. */
+static emb_status check_run(const emb_resize *plan, const emb_resize_opts *o, uint64_t first,
+                            uint64_t n, uint64_t *nth, emb_err *err)
+{
+    uint64_t row;
+    emb_status status = EMB_OK;
+    for (uint64_t i = 0; !status && i < n; i++)
+        status = table_row(plan, o, first + i, (*nth)++, &row, err);
+    return status;
+}
+
 static emb_status check_table(const emb_table *table, const emb_resize *plan,
                               const emb_resize_opts *o, emb_err *err)
 {
-    uint64_t row;
+    uint64_t at = 0, nth = 0;
     if (!o->fill_table)
         return embi_fail(err, EMB_BAD_ARG, -1, "no table to fill new rows from");
     emb_status status = embi_table_ready(o->fill_table, err);
@@ -57,9 +68,9 @@ static emb_status check_table(const emb_table *table, const emb_resize *plan,
         status = embi_fail(err, EMB_BAD_ARG, -1,
                            "new rows have %" PRIu32 " numbers, the table has %" PRIu32,
                            o->fill_table->layout.dims, table->layout.dims);
-    for (uint64_t r = 0, nth = 0; !status && r < plan->rows; r++)
-        if (plan->source[r] == EMB_ROW_NEW)
-            status = table_row(plan, o, r, nth++, &row, err);
+    for (size_t i = 0; !status && i < plan->n_runs; at += plan->runs[i++].rows)
+        if (plan->runs[i].source == EMB_ROW_NEW)
+            status = check_run(plan, o, at, plan->runs[i].rows, &nth, err);
     return status;
 }
 

@@ -40,10 +40,8 @@ static emb_status find_tensor(const emb_table *table, size_t *tensor, emb_err *e
 
 bool embi_resize_changes_nothing(const emb_resize *plan)
 {
-    bool same = plan->rows == plan->old_rows;
-    for (uint64_t r = 0; same && r < plan->rows; r++)
-        same = plan->source[r] == r;
-    return same;
+    return plan->rows == plan->old_rows &&
+           (plan->rows == 0 || (plan->n_runs == 1 && plan->runs[0].source == 0));
 }
 
 /* Heads and input tables with as many rows are said: in a model they belong together. */
@@ -105,23 +103,16 @@ static emb_status make_rows(struct writing *x, uint64_t first, uint64_t n, emb_e
     return status;
 }
 
-uint64_t embi_resize_run(const emb_resize *plan, uint64_t r)
-{
-    uint64_t n = 1, from = plan->source[r];
-    while (r + n < plan->rows &&
-           plan->source[r + n] == (from == EMB_ROW_NEW ? EMB_ROW_NEW : from + n))
-        n++;
-    return n;
-}
-
 static emb_status write_rows(struct writing *x, emb_err *err)
 {
     const emb_resize *plan = x->plan;
     emb_status status = embi_rewrite_begin(&x->w, err);
-    for (uint64_t r = 0, n; !status && r < plan->rows; r += n) {
-        n = embi_resize_run(plan, r);
-        status = plan->source[r] == EMB_ROW_NEW ? make_rows(x, r, n, err)
-                                                : keep_rows(x, plan->source[r], n, err);
+    uint64_t at = 0;
+    for (size_t i = 0; !status && i < plan->n_runs; i++) {
+        const emb_row_run *run = &plan->runs[i];
+        status = run->source == EMB_ROW_NEW ? make_rows(x, at, run->rows, err)
+                                            : keep_rows(x, run->source, run->rows, err);
+        at += run->rows;
     }
     return status ? status : embi_rewrite_end(&x->w, err);
 }

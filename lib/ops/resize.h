@@ -17,9 +17,6 @@ emb_resize_opts embi_resize_opts(const emb_resize_opts *opts);
 /* Is the new table the old one? */
 bool embi_resize_changes_nothing(const emb_resize *plan);
 
-/* How many rows from r on are all new, or follow each other in the old table too. */
-uint64_t embi_resize_run(const emb_resize *plan, uint64_t r);
-
 /* New rows are made in steps of at most this many: the sums of a covariance take 8 bytes * d each.
  */
 uint64_t embi_fill_step(uint32_t dims);

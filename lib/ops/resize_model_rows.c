@@ -105,11 +105,11 @@ static emb_status begin_bias(emb_model_resize *r, size_t i, emb_err *err)
 static emb_status sample(emb_model_resize *r, uint64_t *first, size_t *n, double **x, emb_err *err)
 {
     const struct embi_fill *f = &r->entries[0].fill;
+    const emb_row_run *run = r->rows.runs;
     bool equal = r->o.fill == EMB_FILL_MEAN || r->o.fill == EMB_FILL_ROWS;
-    *first = 0;
-    while (r->rows.source[*first] != EMB_ROW_NEW)
-        ++*first;
-    *n = equal ? 1 : (size_t)embi_min(SAMPLE_ROWS, embi_resize_run(&r->rows, *first));
+    for (*first = 0; run->source != EMB_ROW_NEW; run++)
+        *first += run->rows;
+    *n = equal ? 1 : (size_t)embi_min(SAMPLE_ROWS, run->rows);
     *n = (size_t)embi_min(*n, embi_fill_step(f->d));
     void *rows = malloc(*n * f->row_bytes);
     *x = malloc(*n * f->d * sizeof **x);

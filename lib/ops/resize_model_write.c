@@ -62,15 +62,16 @@ static emb_status put_entries(struct shard *s, size_t i, emb_err *err)
     const emb_resize *plan = &s->r->rows;
     const uint64_t at = embi_model_resize_tensor(s->r, i)->offset, bytes = s->w.row_bytes;
     emb_status status = EMB_OK;
-    for (uint64_t row = 0, nth = 0, n; !status && row < plan->rows; row += n) {
-        uint64_t from = plan->source[row];
-        n = embi_resize_run(plan, row);
-        if (from != EMB_ROW_NEW) {
-            status = embi_rewrite_copy(&s->w, at + from * bytes, n * bytes, err);
-            continue;
+    uint64_t row = 0, nth = 0;
+    for (size_t k = 0; !status && k < plan->n_runs; k++) {
+        const emb_row_run *run = &plan->runs[k];
+        if (run->source == EMB_ROW_NEW) {
+            status = put_new(s, i, row, run->rows, nth, err);
+            nth += run->rows;
+        } else {
+            status = embi_rewrite_copy(&s->w, at + run->source * bytes, run->rows * bytes, err);
         }
-        status = put_new(s, i, row, n, nth, err);
-        nth += n;
+        row += run->rows;
     }
     return status;
 }

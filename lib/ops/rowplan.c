@@ -5,6 +5,7 @@
  * on behind the largest in use, all rows of a token go or stay together.
  */
 #include "ops/resize.h"
+#include "ops/rowruns.h"
 #include "util/err.h"
 
 #include <inttypes.h>
@@ -15,15 +16,14 @@ struct draft {
     const emb_table *table;
     const emb_resize_opts *o;
     const struct embi_vocab *vocab;
-    uint64_t v;      /* V of the table */
-    uint64_t ids;    /* V, or more: ids past the end of the table get rows, from V on */
-    uint8_t *kept;   /* [ids] */
-    uint64_t *order; /* [ids], n_order in use: the rows that stay, in their new order */
-    uint64_t n_order;
-    uint64_t used;   /* 1 + the last place in `order` whose row a token owns */
-    uint64_t *place; /* [ids]: where in `order` a row is; only where tokens are added */
-    uint64_t n_new;  /* tokens that get a row */
-    uint64_t n_past; /* tokens past the end of the table that get one */
+    uint64_t v;                  /* V of the table */
+    uint64_t ids;                /* V, or more: ids past the end of the table get rows, from V on */
+    uint8_t *kept;               /* [ids] */
+    struct embi_row_runs order;  /* the rows that stay, in their new order */
+    uint64_t used;               /* 1 + the last place in `order` whose row a token owns */
+    uint64_t n_new;              /* tokens that get a row */
+    uint64_t n_past;             /* tokens past the end of the table that get one */
+    struct embi_row_runs result; /* plan->runs */
 };
 
 emb_resize_opts embi_resize_opts(const emb_resize_opts *opts)
@@ -149,7 +149,7 @@ static emb_status twice(const struct draft *d, size_t at, bool removed, emb_err 
                              : "is listed twice in the new order");
 }
 
-/* order[0 ..] = the rows that `first` lists; they are marked in `placed` [ids]. */
+/* The rows that `first` lists begin the order; they are marked in `placed` [ids]. */
 static emb_status place_first(struct draft *d, uint8_t *placed, emb_err *err)
 {
     const emb_resize_opts *o = d->o;
@@ -161,11 +161,25 @@ static emb_status place_first(struct draft *d, uint8_t *placed, emb_err *err)
         if (!d->kept[rows[i]] || placed[rows[i]])
             status = twice(d, i, !d->kept[rows[i]], err);
         else
-            d->order[d->n_order++] = rows[i];
+            status = embi_row_runs_add(&d->order, rows[i], 1, err);
         placed[rows[i]] = 1;
     }
     free(rows);
     return status;
+}
+
+/* Rows behind the last token are spare, but for those of ids that are in use elsewhere. */
+static void count_used(struct draft *d)
+{
+    uint64_t left = has_tokens(d) ? 0 : d->order.rows, place = d->order.rows;
+    for (size_t i = d->order.n; left == 0 && i-- > 0; place -= d->order.list[i].rows) {
+        const emb_row_run *run = &d->order.list[i];
+        uint64_t n = run->rows;
+        while (n && !token_of(d, run->source + n - 1).s)
+            n--;
+        left = n ? place - run->rows + n : 0;
+    }
+    d->used = embi_max(left, embi_min(d->o->next_id, d->order.rows));
 }
 
 static emb_status order_rows(struct draft *d, emb_err *err)
@@ -176,11 +190,8 @@ static emb_status order_rows(struct draft *d, emb_err *err)
     emb_status status = place_first(d, placed, err);
     for (uint64_t r = 0; !status && r < d->ids; r++)
         if (d->kept[r] && !placed[r])
-            d->order[d->n_order++] = r;
-    d->used = d->n_order;
-    while (has_tokens(d) && d->used && !token_of(d, d->order[d->used - 1]).s)
-        d->used--;
-    d->used = embi_max(d->used, embi_min(d->o->next_id, d->n_order));
+            status = embi_row_runs_add(&d->order, r, 1, err);
+    count_used(d);
     free(placed);
     return status;
 }
@@ -212,7 +223,7 @@ static emb_status add_token(struct draft *d, emb_resize *plan, size_t i, emb_err
         row = (uint64_t)err->at;
     t->token = d->o->add[i];
     t->present = row < d->ids && d->kept[row];
-    t->row = t->present ? d->place[row] : d->used + d->n_new++;
+    t->row = t->present ? embi_row_runs_place(&d->order, row) : d->used + d->n_new++;
     plan->n_added++;
     return EMB_OK;
 }
@@ -226,13 +237,12 @@ static emb_status add_tokens(struct draft *d, emb_resize *plan, emb_err *err)
         status = check_token(d, i, err);
     if (status || !o->n_add)
         return status;
-    d->place = calloc(d->ids + 1, sizeof *d->place);
     plan->added = calloc(o->n_add, sizeof *plan->added);
-    if (!d->place || !plan->added)
+    if (!plan->added)
         return embi_fail_memory(err, o->n_add * sizeof *plan->added, "a plan");
-    for (uint64_t i = 0; i < d->n_order; i++)
-        d->place[d->order[i]] = i;
-    status = embi_map_build(&map, o->add, o->n_add, err);
+    status = embi_row_runs_index(&d->order, err);
+    if (!status)
+        status = embi_map_build(&map, o->add, o->n_add, err);
     for (size_t i = 0; !status && i < o->n_add; i++)
         if (embi_map_find(&map, o->add[i]) == i)
             status = add_token(d, plan, i, err);
@@ -260,7 +270,7 @@ static emb_status count_rows(const struct draft *d, uint64_t *rows, emb_err *err
 {
     const emb_resize_opts *o = d->o;
     uint64_t least = d->used + d->n_new; /* both are below the number of strings in memory */
-    uint64_t have = embi_max(o->shrink && !o->rows ? d->used : d->n_order, least), over, bytes;
+    uint64_t have = embi_max(o->shrink && !o->rows ? d->used : d->order.rows, least), over, bytes;
     *rows = o->rows ? o->rows : have;
     if (*rows < have && !o->shrink)
         return too_few(d, have, err);
@@ -279,36 +289,89 @@ static emb_status count_rows(const struct draft *d, uint64_t *rows, emb_err *err
  * The plan
  */
 
-static void fill_row(struct draft *d, emb_resize *plan, uint64_t r)
+/* The tokens of ids from `first` on, of which the table has no rows. */
+static uint64_t count_tokens(const struct draft *d, uint64_t first, uint64_t n)
 {
-    bool taken = r >= d->used && r - d->used < d->n_new; /* by a new token */
-    bool listed = r < d->n_order, old = listed && d->order[r] < d->v;
-    emb_str token = listed && !taken ? token_of(d, d->order[r]) : (emb_str){NULL, 0};
-    plan->spare_rows += taken && old;
-    old = old && !taken;
-    plan->source[r] = old ? d->order[r] : EMB_ROW_NEW;
-    plan->new_rows += !old;
-    plan->padding_rows += !old && !taken && !token.s;
-    d->n_past += !old && token.s;
-    if (plan->tokens)
-        plan->tokens[r] = token;
+    uint64_t found = 0;
+    for (uint64_t i = 0; first != EMB_ROW_NEW && i < n; i++)
+        found += token_of(d, first + i).s != NULL;
+    return found;
+}
+
+/* n rows from place `at` on: old ones of the table, ids past its end, or new ones; all of them
+ * taken by new tokens or none. */
+static emb_status put_rows(struct draft *d, emb_resize *plan, uint64_t at, uint64_t source,
+                           uint64_t n, emb_err *err)
+{
+    bool taken = at >= d->used && at - d->used < d->n_new, old = source < d->v;
+    if (taken && old)
+        plan->spare_rows += n;
+    if (old && !taken)
+        return embi_row_runs_add(&d->result, source, n, err);
+    uint64_t named = taken ? 0 : count_tokens(d, source, n);
+    plan->new_rows += n;
+    plan->padding_rows += taken ? 0 : n - named;
+    d->n_past += named;
+    return embi_row_runs_add(&d->result, EMB_ROW_NEW, n, err);
+}
+
+/* How many of n rows from place `at` on put_rows can have at once. */
+static uint64_t part_of(const struct draft *d, uint64_t at, uint64_t source, uint64_t n)
+{
+    uint64_t end = d->used + d->n_new;
+    if (at < end)
+        n = embi_min(n, (at < d->used ? d->used : end) - at);
+    return source < d->v ? embi_min(n, d->v - source) : n;
+}
+
+/* A run of the order, or new rows at the end, as far as the plan has room. */
+static emb_status put_run(struct draft *d, emb_resize *plan, const emb_row_run *run, emb_err *err)
+{
+    uint64_t source = run->source, n = embi_min(run->rows, plan->rows - d->result.rows);
+    emb_status status = EMB_OK;
+    for (uint64_t part; !status && n; n -= part) {
+        part = part_of(d, d->result.rows, source, n);
+        status = put_rows(d, plan, d->result.rows, source, part, err);
+        source += source == EMB_ROW_NEW ? 0 : part;
+    }
+    return status;
+}
+
+static emb_status fill_tokens(const struct draft *d, emb_resize *plan, emb_err *err)
+{
+    uint64_t at = 0, end;
+    if (!has_tokens(d))
+        return EMB_OK;
+    plan->n_tokens = embi_min(plan->rows, d->used + d->n_new);
+    plan->tokens = calloc(plan->n_tokens + 1, sizeof *plan->tokens);
+    if (!plan->tokens)
+        return embi_fail_memory(err, plan->n_tokens * sizeof *plan->tokens, "a plan");
+    end = embi_min(plan->n_tokens, d->used);
+    for (size_t i = 0; i < d->order.n && at < end; i++)
+        for (uint64_t k = 0; k < d->order.list[i].rows && at < end; k++)
+            plan->tokens[at++] = token_of(d, d->order.list[i].source + k);
+    for (size_t i = 0; i < plan->n_added; i++)
+        if (!plan->added[i].present)
+            plan->tokens[plan->added[i].row] = plan->added[i].token;
+    return EMB_OK;
 }
 
 static emb_status fill(struct draft *d, emb_resize *plan, emb_err *err)
 {
+    const emb_row_run rest = {plan->rows, EMB_ROW_NEW};
+    emb_status status = EMB_OK;
     plan->old_rows = d->v;
-    plan->source = malloc(plan->rows * sizeof *plan->source + 1);
-    if (has_tokens(d))
-        plan->tokens = calloc(plan->rows + 1, sizeof *plan->tokens);
-    if (!plan->source || (has_tokens(d) && !plan->tokens))
-        return embi_fail_memory(err, plan->rows * (sizeof(uint64_t) + sizeof(emb_str)), "a plan");
-    for (uint64_t r = 0; r < plan->rows; r++)
-        fill_row(d, plan, r);
-    for (size_t i = 0; i < plan->n_added; i++)
-        if (!plan->added[i].present)
-            plan->tokens[plan->added[i].row] = plan->added[i].token;
+    for (size_t i = 0; !status && i < d->order.n; i++)
+        status = put_run(d, plan, &d->order.list[i], err);
+    if (!status)
+        status = put_run(d, plan, &rest, err);
+    if (status)
+        return status;
+    plan->runs = d->result.list;
+    plan->n_runs = d->result.n;
+    d->result.list = NULL;
     plan->removed_rows = d->v - (plan->rows - plan->new_rows) - plan->spare_rows;
-    return EMB_OK;
+    return fill_tokens(d, plan, err);
 }
 
 static emb_status check(const struct draft *d, const emb_resize *plan, emb_err *err)
@@ -333,9 +396,8 @@ static emb_status check(const struct draft *d, const emb_resize *plan, emb_err *
 static emb_status make(struct draft *d, emb_resize *plan, emb_err *err)
 {
     d->kept = calloc(d->ids + 1, 1);
-    d->order = calloc(d->ids + 1, sizeof *d->order);
-    if (!d->kept || !d->order)
-        return embi_fail_memory(err, d->ids * sizeof *d->order, "a plan");
+    if (!d->kept)
+        return embi_fail_memory(err, d->ids, "a plan");
     emb_status status = choose_rows(d, err);
     if (!status)
         status = order_rows(d, err);
@@ -363,8 +425,8 @@ emb_status emb_resize_plan(const emb_table *table, const emb_resize_opts *opts, 
     if (!status)
         status = embi_fill_check(table, plan, &o, err);
     free(d.kept);
-    free(d.order);
-    free(d.place);
+    embi_row_runs_free(&d.order);
+    embi_row_runs_free(&d.result);
     if (status)
         emb_resize_free(plan);
     else if (d.n_past)
@@ -375,7 +437,7 @@ emb_status emb_resize_plan(const emb_table *table, const emb_resize_opts *opts, 
 
 void emb_resize_free(emb_resize *plan)
 {
-    free(plan->source);
+    free(plan->runs);
     free(plan->tokens);
     free(plan->added);
     *plan = (emb_resize){0};

@@ -412,7 +412,7 @@ static emb_status run_resize(struct world *w, const struct scenario *s)
     if (status)
         return status;
     status = emb_resize_write(w->ctx, w->table, &plan, &opts, "out/target", &wopts, &w->err);
-    add(w, plan.source, plan.rows * sizeof *plan.source);
+    add(w, plan.runs, plan.n_runs * sizeof *plan.runs);
     emb_resize_free(&plan);
     return status;
 }
