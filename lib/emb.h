@@ -728,7 +728,8 @@ EMB_API const char *emb_new_model_arch(const emb_new_model *model);
 /* Begins the directory `path` for the tables of a new model, in their order; opts->format and
  * tokens do not count. It appears whole, with emb_writer_commit, or not at all. EMB_EXISTS:
  * something of that name is there, and not force; an empty directory is as good as none. Under
- * force only a directory that has a config.json and no folders is replaced. */
+ * force only a directory that has a config.json, weights by the names that loaders know, and no
+ * folders is replaced. */
 EMB_API emb_status emb_writer_open_model(emb_ctx *ctx, const char *path, const emb_new_model *model,
                                          const emb_write_opts *opts, emb_writer **writer,
                                          emb_err *err);

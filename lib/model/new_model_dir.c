@@ -5,6 +5,7 @@
 #include "io/newdir.h"
 #include "model/new_model.h"
 #include "model/sidecar.h"
+#include "model/weights.h"
 #include "table/writer.h"
 #include "util/err.h"
 
@@ -64,13 +65,14 @@ static emb_status fill(const struct emb_new_model *m, struct embi_newdir *dir, e
     return status || !m->tokenizer ? status : copy_ranks(m, dir, err);
 }
 
-/* A slip of the hand must not cost more than a model: what is replaced is one, and holds no folders
- * of anything else. */
+/* A slip of the hand must not cost more than a model: what is replaced is one, with a config and
+ * weights by the names that loaders know, and holds no folders of anything else. */
 emb_status embi_model_replaceable(const char *path, emb_err *err)
 {
     unsigned seen;
     emb_status status = embi_dir_look(path, &seen, err);
-    if (status || !seen || (embi_sidecar_exists(path, "config.json") && !(seen & EMBI_DIR_FOLDERS)))
+    bool model = embi_sidecar_exists(path, "config.json") && embi_weights_in(path);
+    if (status || !seen || (model && !(seen & EMBI_DIR_FOLDERS)))
         return status;
     return embi_fail(err, EMB_EXISTS, -1, "exists, and %s: --force does not replace that",
                      seen & EMBI_DIR_FOLDERS ? "there are folders in it"

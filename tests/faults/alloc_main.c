@@ -139,6 +139,7 @@ static void reset_folder(const struct scenario *s)
     } else if (s->force) {
         need(mkdir("out/target", 0777) == 0, "mkdir");
         put_text("out/target/config.json", "{}");
+        put_text("out/target/model.safetensors", "old");
     }
 }
 

@@ -39,7 +39,7 @@ MANY_ROWS = npy([[float(i % 7), float(i), -2.0, 0.5] for i in range(600)])  # mo
 GRAM_BYTES = bytes(i * i % 127 for i in range(4096 * 257))  # i8 [4096, 257]: too much to be decomposed as it is
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 OLD = b"what was there before"
-MODEL = {"config.json": b"{}", "old.txt": OLD}
+MODEL = {"config.json": b"{}", "model.safetensors": OLD, "old.txt": OLD}
 ROWS = [[float(i % 5), 1.0] for i in range(8)]
 LLAMA = {"config.json": b'{"model_type": "llama", "vocab_size": 8, "tie_word_embeddings": false}',
          "tokenizer.json": tokenizer_json(WORDS).encode(), "notes.txt": OLD, "more": {"readme": OLD},

@@ -331,8 +331,11 @@ Test(new_model, what_force_replaces)
     cr_assert_eq(write_model("m", &force), EMB_EXISTS);
     cr_assert_not_null(strstr(err.msg, "folders"));
     cr_assert_eq(rmdir("m/.git"), 0);
+    cr_assert_eq(write_model("m", &force), EMB_EXISTS); /* other programs have a config.json too */
+    cr_assert_not_null(strstr(err.msg, "no model's directory"));
     cr_assert_eq(rename("m/config.json", "m/notes"), 0);
     put_file("m/config.json", "{}");
+    put_file("m/model.safetensors", "");
     emb_writer *writer;
     cr_assert_eq(emb_writer_open_model(ctx, "m", model, &force, &writer, &err), EMB_OK);
     emb_writer_close(writer);
