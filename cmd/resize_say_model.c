@@ -62,9 +62,22 @@ static void text_names(const struct resize *rz, struct out *out)
     }
 }
 
+/* Tokens in gaps of the ids: nobody named them. */
+static void text_fills(const emb_model_plan *plan, struct out *out)
+{
+    for (size_t i = 0; i < plan->n_fills; i++) {
+        out_text(out, "fill\t");
+        out_token(out, plan->fills[i].token, '\t');
+        out_byte(out, '\t');
+        out_u64(out, plan->fills[i].row);
+        out_text(out, plan->fills[i].present ? "\tknown\n" : "\tnew\n");
+    }
+}
+
 void resize_say_model_text(const struct resize *rz, struct out *out)
 {
     const emb_model_plan *plan = rz->model_plan;
+    text_fills(plan, out);
     text_names(rz, out);
     for (size_t i = 0; i < plan->n_tensors; i++)
         text_tensor(out, &plan->tensors[i]);
@@ -131,9 +144,23 @@ static void json_names(const struct resize *rz, struct out *out)
     out_text(out, "},");
 }
 
+static void json_fills(const emb_model_plan *plan, struct out *out)
+{
+    out_text(out, "\"filled\":[");
+    for (size_t i = 0; i < plan->n_fills; i++) {
+        out_text(out, i ? ",{" : "{");
+        out_json_token(out, "token", plan->fills[i].token);
+        out_text(out, "\"id\":");
+        out_u64(out, plan->fills[i].row);
+        out_text(out, plan->fills[i].present ? ",\"new\":false}" : ",\"new\":true}");
+    }
+    out_text(out, "],");
+}
+
 void resize_say_model_json(const struct resize *rz, struct out *out)
 {
     const emb_model_plan *plan = rz->model_plan;
+    json_fills(plan, out);
     json_names(rz, out);
     out_text(out, "\"tensors\":[");
     for (size_t i = 0; i < plan->n_tensors; i++) {

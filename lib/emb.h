@@ -918,10 +918,13 @@ typedef struct emb_model_file {
 
 /* What will be done. Everything is borrowed from the emb_model_resize. */
 typedef struct emb_model_plan {
-    const char *dir;        /* the directory                                               */
-    const emb_resize *rows; /* of the embedding                                            */
-    const bool *special;    /* [rows->n_added] a new one becomes special                   */
-    bool changes;           /* false: the result is what is there                          */
+    const char *dir;               /* the directory                                               */
+    const emb_resize *rows;        /* of the embedding                                            */
+    const bool *special;           /* [rows->n_added] a new one becomes special                   */
+    const emb_resize_token *fills; /* [n_fills] with fill_gaps: tokens in the gaps, new ones
+                                      (made up, and special) and those that some file had   */
+    size_t n_fills;
+    bool changes; /* false: the result is what is there                          */
     const emb_model_tensor *tensors; /* [n_tensors]; none where nothing changes            */
     size_t n_tensors;
     const emb_model_file *files; /* [n_files] by name; folders are not listed              */

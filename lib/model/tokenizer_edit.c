@@ -232,16 +232,46 @@ static emb_status edit_all(struct embi_tokenizer_change *c, const struct embi_to
     return status;
 }
 
+void embi_token_fills_free(struct embi_token_fills *fills)
+{
+    free(fills->list);
+    embi_buf_free(&fills->texts);
+    *fills = (struct embi_token_fills){0};
+}
+
+/* The additions before the new tokens, which outlive the files. */
+static emb_status list_fills(const struct embi_tokenizer_change *c, struct embi_token_fills *fills,
+                             emb_err *err)
+{
+    size_t bytes = 1, n = c->n_add ? c->n_add - c->changes->n_add : 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += c->add[i].text.n;
+    fills->list = calloc(n + 1, sizeof *fills->list);
+    if (!fills->list || !embi_buf_room(&fills->texts, bytes)) /* so that texts never move */
+        return embi_fail_memory(err, n * sizeof *fills->list + bytes, "new tokens");
+    for (size_t i = 0; i < n; i++) {
+        const struct embi_token_fill *f = &c->add[i];
+        const char *text = fills->texts.s + fills->texts.n;
+        embi_buf_add(&fills->texts, f->text.s, f->text.n);
+        bool present = embi_token_sources_find(&c->sources, f->text) != EMBI_MAP_NONE;
+        fills->list[fills->n++] = (emb_resize_token){{text, f->text.n}, f->id, present};
+    }
+    return EMB_OK;
+}
+
 emb_status embi_tokenizer_edit(const struct embi_env *env, const char *dir,
                                const struct embi_tokenizer *t,
                                const struct embi_tokenizer_changes *changes,
-                               struct embi_file_edits *edits, emb_err *err)
+                               struct embi_file_edits *edits, struct embi_token_fills *fills,
+                               emb_err *err)
 {
     struct embi_tokenizer_change c = {.env = env, .dir = dir, .changes = changes, .edits = edits};
     emb_status status = embi_token_sources_open(env, dir, t, &c.sources, err);
     if (status)
         return status;
     status = edit_all(&c, t, err);
+    if (!status)
+        status = list_fills(&c, fills, err);
     free(c.add);
     embi_buf_free(&c.names);
     embi_token_sources_free(&c.sources);

@@ -37,7 +37,17 @@ struct embi_tokenizer_changes {
                        only where that can be done, and nothing is refused */
 };
 
-/* t is the tokenizer of dir, open. edits gets the files that change and no others.
+/* Tokens that filled gaps. `present`: some file had the token; others were made up. */
+struct embi_token_fills {
+    emb_resize_token *list; /* [n] by id */
+    size_t n;
+    struct embi_buf texts;
+};
+
+void embi_token_fills_free(struct embi_token_fills *fills);
+
+/* t is the tokenizer of dir, open. edits gets the files that change and no others. fills, which is
+ * empty before, gets what fills gaps.
  *
  * EMB_UNSUPPORTED: the ids have a gap, and not fill_gaps; the files are of a kind that tokens
  * cannot be added to; a token to be renamed is an ordinary piece. EMB_BAD_DATA: two files
@@ -46,7 +56,8 @@ struct embi_tokenizer_changes {
 emb_status embi_tokenizer_edit(const struct embi_env *env, const char *dir,
                                const struct embi_tokenizer *t,
                                const struct embi_tokenizer_changes *changes,
-                               struct embi_file_edits *edits, emb_err *err);
+                               struct embi_file_edits *edits, struct embi_token_fills *fills,
+                               emb_err *err);
 
 /* The id of the next new token, 1 + the largest that any file has; of the changes n_add and
  * fill_gaps count. Refuses what embi_tokenizer_edit would refuse of the files alone:

@@ -285,6 +285,7 @@ void emb_model_resize_close(emb_model_resize *r)
             free((char *)r->files[i].name);
     free(r->files);
     free(r->special);
+    embi_token_fills_free(&r->fills);
     embi_file_edits_free(&r->edits);
     embi_tree_free(&r->tree);
     embi_vocab_tensors_free(&r->v);

@@ -7,6 +7,7 @@
 
 #include "io/tree.h"
 #include "model/file_edit.h"
+#include "model/tokenizer_edit.h"
 #include "model/vocab_tensors.h"
 #include "ops/resize.h"
 
@@ -39,6 +40,7 @@ struct emb_model_resize {
     emb_model_tensor *tensors;
     emb_model_file *files; /* names of new ones are malloc'd */
     bool *special;         /* [rows.n_added] */
+    struct embi_token_fills fills;
     char **warnings;
 };
 

@@ -8,7 +8,6 @@
 
 #include "model/config_edit.h"
 #include "model/sidecar.h"
-#include "model/tokenizer_edit.h"
 #include "util/err.h"
 
 #include <stdlib.h>
@@ -115,8 +114,8 @@ static emb_status edit_tokenizer(emb_model_resize *r, emb_err *err)
     emb_status status = list_changes(r, &c, err);
     bool any = c.all.n_add || c.all.n_renames || c.all.n_roles || c.all.fill_gaps;
     if (!status && any)
-        status =
-            embi_tokenizer_edit(&r->ctx->env, r->m->dir, &r->m->tokenizer, &c.all, &r->edits, err);
+        status = embi_tokenizer_edit(&r->ctx->env, r->m->dir, &r->m->tokenizer, &c.all, &r->edits,
+                                     &r->fills, err);
     free_changes(&c);
     return status;
 }

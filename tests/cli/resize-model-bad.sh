@@ -40,6 +40,7 @@ embtool resize m --add-tokens x -o filled --force
 cat filled/tokenizer.json
 embtool check filled
 rm -r filled
+embtool resize m --add-tokens x --force -n --json 2> /dev/null | grep -o '"filled":[^]]*.'
 # --force without new tokens: a copy keeps the gap, in place it is filled
 embtool resize m --rows 6 -o six --force -q > /dev/null 2>&1
 cmp m/tokenizer.json six/tokenizer.json

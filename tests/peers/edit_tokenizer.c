@@ -79,7 +79,10 @@ static emb_status run(const char *dir, char **options, struct embi_tokenizer *t,
     while (*options)
         options += take(&r, options, sources.next_id);
     embi_token_sources_free(&sources);
-    return embi_tokenizer_edit(&env, dir, t, &r.changes, edits, err);
+    struct embi_token_fills fills = {0};
+    status = embi_tokenizer_edit(&env, dir, t, &r.changes, edits, &fills, err);
+    embi_token_fills_free(&fills);
+    return status;
 }
 
 int main(int argc, char **argv)

@@ -605,6 +605,8 @@ Test(resize_model, targets)
     cr_assert_eq(emb_model_resize_write(resize, NULL, NULL, &err), EMB_BAD_ARG);
     cr_assert_eq(system("ls -A | tr '\\n' ' ' | grep -qx 'm out ' && ls out | grep -qx mine"), 0);
     fixture_text("out/config.json", "{}");
+    cr_assert_eq(emb_model_resize_write(resize, "out", &force, &err), EMB_EXISTS);
+    fixture_text("out/model.safetensors.index.json", "{}");
     cr_assert_eq(emb_model_resize_write(resize, "out", &force, &err), EMB_OK, "%s", err.msg);
     HOLDS("out", EMBED, 3, 1, 1, 3, 3, 2, 2);
     cr_assert_not(fixture_exists("out/mine"));

@@ -13,10 +13,12 @@ static struct log warnings;
 static const struct embi_env env = {.log = collect, .log_arg = &warnings};
 static struct embi_file_edits edits;
 static emb_err err;
+static struct embi_token_fills fills;
 
 static void leave(void)
 {
     embi_file_edits_free(&edits);
+    embi_token_fills_free(&fills);
     leave_dir();
 }
 
@@ -30,7 +32,8 @@ static emb_status edit(const struct embi_tokenizer_changes *changes)
     embi_file_edits_free(&edits);
     warnings = (struct log){0};
     cr_assert_eq(embi_tokenizer_open_dir(&env, dir, &t, &found, &err), EMB_OK, "%s", err.msg);
-    emb_status status = embi_tokenizer_edit(&env, dir, &t, changes, &edits, &err);
+    embi_token_fills_free(&fills);
+    emb_status status = embi_tokenizer_edit(&env, dir, &t, changes, &edits, &fills, &err);
     embi_tokenizer_free(&t);
     return status;
 }
@@ -286,6 +289,10 @@ Test(tokenizer_edit, holes_are_filled_in_the_vocabulary)
     file_is("tokenizer.json",
             "{\"added_tokens\": [{\"id\": 1, \"content\": \"<x>\"}], \"model\": {\"type\": "
             "\"WordLevel\", \"vocab\": {\"a\": 0, \"d\": 3, \"<x>\": 1, \"<|filler_2|>\": 2}}}");
+    cr_assert_eq(fills.n, 2);
+    cr_expect(embi_str_is(fills.list[0].token, "<x>") && fills.list[0].row == 1);
+    cr_expect(embi_str_is(fills.list[1].token, "<|filler_2|>") && fills.list[1].row == 2);
+    cr_expect(fills.list[0].present && !fills.list[1].present);
 }
 
 /* What fills gaps must not stand in the way of sizes: without new tokens no file is refused. */
