@@ -49,9 +49,9 @@ emb_status embi_newdir_take(struct embi_newdir *dir, const char *from,
 emb_status embi_newdir_close_folders(struct embi_newdir *dir, const struct embi_tree *tree,
                                      emb_err *err);
 
-/* Gives the directory its name, and the permissions of what it replaces. It still has to be closed. EMB_EXISTS: something of that name
- * appeared meanwhile. EMB_IO: the name stands for something else than what was to be replaced. EMB_UNSUPPORTED:
- * a file system is mounted there. */
+/* Gives the directory its name, and the permissions of what it replaces. It still has to be closed.
+ * EMB_EXISTS: something of that name appeared meanwhile. EMB_IO: the name stands for something else
+ * than what was to be replaced. EMB_UNSUPPORTED: a file system is mounted there. */
 emb_status embi_newdir_commit(struct embi_newdir *dir, emb_err *err);
 
 /* Removes what runs that were killed have left beside the directory `path`, as the next one that

@@ -34,8 +34,8 @@ struct embi_index_totals {
 
 /* total_size of the index `name` becomes the bytes, or where they are not known grows (or shrinks)
  * by what was added. So does total_parameters, but where nothing was added it stays: it may leave
- * out what a file does not tell apart. A key that is not there is not made; one that holds something odd stays, with a warning
- * if it should have changed. */
+ * out what a file does not tell apart. A key that is not there is not made; one that holds
+ * something odd stays, with a warning if it should have changed. */
 emb_status embi_index_edit_totals(const struct embi_env *env, const char *dir, const char *name,
                                   const struct embi_index_totals *totals,
                                   struct embi_file_edits *edits, emb_err *err);
