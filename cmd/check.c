@@ -16,7 +16,9 @@ static const struct opt options[] = {
     OPT_HEADING("Output"),
     COMMON_JSON,
     OPT_HEADING("Model"),
-    OPT("table", 't', OPT_TEXT, COMMON_AT(table), "DIR", "the model directory",
+    OPT("table", 't', OPT_TEXT, COMMON_AT(table), "DIR",
+        "the model directory, a file in it, or hf://org/model from the hub's cache (default: "
+        "$EMBTOOL_TABLE, else the current directory if it is a model's)",
         .aliases = " model dir "),
     COMMON_GENERAL,
     {0},
@@ -44,12 +46,13 @@ static emb_str mending(struct embi_buf *buf, const char *dir, const char *mend)
     return (emb_str){buf->s, buf->n};
 }
 
+/* dir NULL: nothing is mended there. */
 static void say_fault(struct out *out, const char *dir, const emb_fault *fault,
                       struct embi_buf *buf)
 {
     out_print(out, "%s\t", fault->what);
     out_token(out, (emb_str){fault->message, strlen(fault->message)}, '\t');
-    if (fault->mend) {
+    if (dir && fault->mend) {
         emb_str mend = mending(buf, dir, fault->mend);
         out_byte(out, '\t');
         out_token(out, mend, '\t');
@@ -63,15 +66,22 @@ static void json_fault(struct out *out, const char *dir, const emb_fault *fault,
     out_print(out, "{\"what\":\"%s\",\"message\":", fault->what);
     out_json_string(out, (emb_str){fault->message, strlen(fault->message)});
     out_text(out, ",\"mend\":");
-    if (fault->mend)
+    if (dir && fault->mend)
         out_json_string(out, mending(buf, dir, fault->mend));
     else
         out_text(out, "null");
     out_text(out, "}\n");
 }
 
-static int say(struct run *run, const char *dir, const emb_check *check)
+/* The hub's cache is its clients' own. */
+static bool in_cache(const char *url)
 {
+    return strncmp(url, "hf://", 5) == 0;
+}
+
+static int say(struct run *run, const emb_check *check)
+{
+    const char *dir = in_cache(run->table_name) ? NULL : check->dir;
     struct out out;
     struct embi_buf buf = {0};
     int code = out_open(run, NULL, &out);
@@ -89,21 +99,22 @@ static int say(struct run *run, const char *dir, const emb_check *check)
 
 static int run_check(struct run *run, void *opts)
 {
-    const struct common *c = &((struct check_opts *)opts)->common;
     emb_check check;
     emb_err err;
+    (void)opts;
     take_table_argument(run);
-    if (!c->table)
-        return usage_error(run, "no model: say which directory to check");
     if (run->items.n)
         return usage_error(run, "one model at a time: what is '%s'?", run->items.v[0].s);
-    watch_file(run, c->table);
-    if (emb_check_model(run->ctx, c->table, &check, &err) != EMB_OK)
-        return fail(run, c->table, &err);
+    int code = choose_model(run);
+    if (code)
+        return code;
+    watch_file(run, run->table_name);
+    if (emb_check_model(run->ctx, run->table_name, &check, &err) != EMB_OK)
+        return fail(run, run->table_name, &err);
     if (check.n_faults == 0)
-        note(run, c->table, "%" PRIu64 " rows, %" PRIu64 " ids of tokens: all parts agree",
+        note(run, run->table_name, "%" PRIu64 " rows, %" PRIu64 " ids of tokens: all parts agree",
              check.rows, check.tokens);
-    int code = say(run, c->table, &check);
+    code = say(run, &check);
     emb_check_free(&check);
     return code;
 }
@@ -112,14 +123,15 @@ const struct cmd cmd_check = {
     .name = "check",
     .group = "Look",
     .summary = "do the parts of a model agree?",
-    .usage = "DIR",
+    .usage = "[DIR]",
     .about =
         "Compares what loaders of a model directory compare, or should: the tokenizer's ids with "
         "the rows of the embedding, tokenizer files with each other, sizes in config.json, an "
-        "output table, copies and output biases, ids of special tokens, the index of shards. Each "
+        "output table, copies and output biases, special tokens and their ids, the index of "
+        "shards. Each "
         "disagreement is a line: what, which parts with both numbers, and the command that mends "
         "it, parted by tabs. Exit 1 if there is one.",
-    .examples = "embtool check model/\nembtool check model/ --json",
+    .examples = "embtool check model/\nembtool check model/ --json\nembtool check hf://org/model",
     .options = options,
     .defaults = NULL,
     .opts_bytes = sizeof(struct check_opts),

@@ -109,6 +109,18 @@ static bool in_model(void)
     return false;
 }
 
+int choose_model(struct run *run)
+{
+    const struct common *c = run->common;
+    run->table_name = c->table         ? c->table
+                      : run->env.table ? run->env.table
+                      : in_model()     ? "."
+                                       : NULL;
+    return run->table_name
+               ? EXIT_DONE
+               : usage_error(run, "no model: say which directory to %s", run->cmd->name);
+}
+
 /* No TABLE was named: the variable, the current directory, or what comes with embtool. */
 static int open_default(struct run *run, const emb_open_opts *opts, emb_table **table,
                         emb_table_info *info)

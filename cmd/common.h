@@ -114,6 +114,10 @@ void take_table_argument(struct run *run);
  * was printed. Close with emb_table_close. */
 int open_table(struct run *run, emb_table **table, emb_table_info *info);
 
+/* run->table_name = the model that the run is about, which is not opened as a table: what was
+ * named, $EMBTOOL_TABLE, or the current directory. Returns 0, or an exit code after the message. */
+int choose_model(struct run *run);
+
 /* Another file as a table (query vectors, say): --input-dtype and --strict hold for it as well, the
  * other options that describe the table do not. */
 int open_other_table(struct run *run, const char *url, emb_table **table, emb_table_info *info);

@@ -968,21 +968,23 @@ typedef struct emb_fault {
 } emb_fault;
 
 typedef struct emb_check {
+    char *dir;         /* the directory                                        */
     uint64_t rows;     /* V of the embedding; 0: the weights are not all there */
     uint64_t tokens;   /* 1 + the largest id of the tokenizer; 0: there is none */
     emb_fault *faults; /* [n_faults] */
     size_t n_faults;
 } emb_check;
 
-/* Compares the parts of the model directory `dir` that loaders compare, or should: the tokenizer's
+/* Compares the parts of a model directory that loaders compare, or should: the tokenizer's
  * ids and the rows of the embedding; the files that say what ids tokens have, with each other and
  * with the ids that loaders give; vocab_size and its like in config.json; the rows of a stored
  * output table and of copies, the entries of output biases; tie_word_embeddings and what is stored;
- * the ids of special tokens, in config.json and generation_config.json, with the rows and with the
- * tokenizer's tokens; the index of shards with the shards. Reads headers, and the bytes of tensors
- * that may be copies. Disagreements are no failure: EMB_OK with n_faults > 0. EMB_IO, EMB_BAD_DATA,
- * EMB_UNSUPPORTED: there is no model, or a file cannot be read. Free with emb_check_free. */
-EMB_API emb_status emb_check_model(emb_ctx *ctx, const char *dir, emb_check *check, emb_err *err);
+ * the ids of special tokens, in config.json and generation_config.json, with each other, with the
+ * rows and with the tokenizer's tokens; the index of shards with the shards. Reads headers, and the
+ * bytes of tensors that may be copies. url: the directory, a file in it, or hf://org/model.
+ * Disagreements are no failure: EMB_OK with n_faults > 0. EMB_IO, EMB_BAD_DATA, EMB_UNSUPPORTED:
+ * there is no model, or a file cannot be read. Free with emb_check_free. */
+EMB_API emb_status emb_check_model(emb_ctx *ctx, const char *url, emb_check *check, emb_err *err);
 EMB_API void emb_check_free(emb_check *check);
 
 #ifdef __cplusplus

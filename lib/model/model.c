@@ -91,17 +91,6 @@ emb_status embi_model_open_dir(const struct embi_env *env, const char *dir,
  * A file and what lies beside it
  */
 
-/* The directory of a path, malloc'd. */
-static emb_status dir_of(const char *path, char **dir, emb_err *err)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        *dir = strdup(".");
-    else
-        *dir = strndup(path, slash == path ? 1 : (size_t)(slash - path));
-    return *dir ? EMB_OK : embi_fail_memory(err, strlen(path), "a path");
-}
-
 /* Is the file one of several that together are the model? */
 static bool is_part(const struct embi_model *m)
 {
@@ -116,7 +105,7 @@ static emb_status look_beside(struct embi_model *m, const struct embi_reader *re
     emb_status status = EMB_OK;
     if (!(reader->format->caps & EMBI_FMT_NAMES) || strcmp(reader->path, "-") == 0)
         return EMB_OK;
-    status = dir_of(reader->path, &m->dir, err);
+    status = embi_path_dir(reader->path, &m->dir, err);
     if (status)
         return status;
     if (!embi_sidecar_exists(m->dir, "config.json")) {

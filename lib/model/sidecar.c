@@ -25,6 +25,16 @@ emb_status embi_path_real(const char *path, char **real, emb_err *err)
     return *real ? EMB_OK : embi_fail_memory(err, strlen(block), "a path");
 }
 
+emb_status embi_path_dir(const char *path, char **dir, emb_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        *dir = strdup(".");
+    else
+        *dir = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    return *dir ? EMB_OK : embi_fail_memory(err, strlen(path), "a path");
+}
+
 emb_status embi_path_join(const char *dir, const char *name, char **path, emb_err *err)
 {
     size_t n = strlen(dir), m = strlen(name);

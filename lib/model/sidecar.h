@@ -26,6 +26,9 @@ bool embi_sidecar_exists(const char *dir, const char *name);
 /* The path of something that is there, without links in it, malloc'd. */
 emb_status embi_path_real(const char *path, char **real, emb_err *err);
 
+/* The directory that a path says its last name lies in, malloc'd. */
+emb_status embi_path_dir(const char *path, char **dir, emb_err *err);
+
 /* "dir/name", malloc'd. */
 emb_status embi_path_join(const char *dir, const char *name, char **path, emb_err *err);
 

@@ -1,11 +1,13 @@
 /* check_model.c - do the parts of a model directory agree? Tables and their sizes here, config.json
- * and special ids in check_config.c, the index of shards in check_index.c.
+ * in check_config.c, special ids and roles in check_ids.c and check_roles.c, the index of shards in
+ * check_index.c.
  *
  * Headers are read, and of tensors only the bytes of those that may be copies of each other.
  * Implements docs/formats/model.md, "what loaders check".
  */
 #include "ops/check_model.h"
 
+#include "model/hub.h"
 #include "model/token_sources.h"
 #include "util/err.h"
 
@@ -13,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* ------------------------------------------------------------------------------------------------
  * Findings
@@ -47,6 +50,7 @@ void emb_check_free(emb_check *check)
         free((char *)check->faults[i].mend);
     }
     free(check->faults);
+    free(check->dir);
     *check = (emb_check){0};
 }
 
@@ -220,12 +224,38 @@ static emb_status check_all(struct embi_checking *c, emb_err *err)
     return status;
 }
 
-emb_status emb_check_model(emb_ctx *ctx, const char *dir, emb_check *check, emb_err *err)
+/* A file stands for the directory that it lies in, which must be a model's. */
+static emb_status dir_of_file(char **dir, emb_err *err)
+{
+    struct stat st;
+    char *file = *dir;
+    if (stat(file, &st) != 0 || !S_ISREG(st.st_mode))
+        return EMB_OK;
+    emb_status status = embi_path_dir(file, dir, err);
+    if (status)
+        return status;
+    free(file);
+    return embi_sidecar_exists(*dir, "config.json")
+               ? EMB_OK
+               : embi_fail(err, EMB_UNSUPPORTED, -1,
+                           "expected a model: found a file without a config.json beside it");
+}
+
+static emb_status find_dir(const emb_ctx *ctx, const char *url, char **dir, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    if (embi_hub_is_name(url))
+        status = embi_hub_path(ctx->hub_cache, url, dir, err);
+    else if (!(*dir = strdup(url)))
+        status = embi_fail_memory(err, strlen(url), "a path");
+    return status ? status : dir_of_file(dir, err);
+}
+
+static emb_status check_dir(emb_ctx *ctx, emb_check *check, emb_err *err)
 {
     struct embi_checking c = {.env = &ctx->env, .check = check};
     struct embi_read_opts opts = {0};
-    *check = (emb_check){0};
-    emb_status status = embi_model_open_dir(&ctx->env, dir, &opts, &c.model, err);
+    emb_status status = embi_model_open_dir(&ctx->env, check->dir, &opts, &c.model, err);
     if (status)
         return status;
     c.vocab.head = EMBI_NO_TENSOR;
@@ -235,6 +265,15 @@ emb_status emb_check_model(emb_ctx *ctx, const char *dir, emb_check *check, emb_
     embi_vocab_tensors_free(&c.vocab);
     embi_tokenizer_free(&c.tokenizer);
     embi_model_free(c.model);
+    return status;
+}
+
+emb_status emb_check_model(emb_ctx *ctx, const char *url, emb_check *check, emb_err *err)
+{
+    *check = (emb_check){0};
+    emb_status status = find_dir(ctx, url, &check->dir, err);
+    if (!status)
+        status = check_dir(ctx, check, err);
     if (status)
         emb_check_free(check);
     return status;

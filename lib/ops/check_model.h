@@ -4,6 +4,7 @@
 #define EMBI_OPS_CHECK_MODEL_H
 
 #include "model/model.h"
+#include "model/sidecar.h"
 #include "model/vocab_tensors.h"
 
 struct embi_checking {
@@ -25,9 +26,27 @@ void embi_check_say(struct embi_checking *c, const char *what, const char *mend,
 /* The options that make a resize put sizes right. */
 #define EMBI_MEND "--in-place"
 
-/* Sizes that config.json says, and ids that it and generation_config.json give roles. */
+/* Sizes that config.json says, and ids that it and generation_config.json give special tokens. */
 emb_status embi_check_config(struct embi_checking *c, emb_err *err);
 emb_status embi_check_ids(struct embi_checking *c, emb_err *err);
+
+/* Files that speak of the roles of tokens; empty where they are not there. */
+struct embi_role_files {
+    struct embi_sidecar tokenizer, map, config, generation;
+};
+
+/* Roles, as they begin the keys of those files. Those of the first EMBI_CHECK_ROLES stand in
+ * config.json by their ids. */
+enum { EMBI_CHECK_ROLES = 3, EMBI_CHECK_ROLE_NAMES = 7 };
+extern const char *const embi_check_role_names[EMBI_CHECK_ROLE_NAMES];
+
+/* What the files say of roles, to each other and to the tokenizer. */
+emb_status embi_check_roles(struct embi_checking *c, const struct embi_role_files *f, emb_err *err);
+
+/* The options that give the role to the tokenizer's own token, in `mend`; NULL where it has none
+ * that counts, or one that no command line can hold. */
+const char *embi_check_mend_role(struct embi_checking *c, const struct embi_role_files *f,
+                                 const char *role, struct embi_buf *mend);
 
 /* The index of shards. *whole: all shards can be read. */
 emb_status embi_check_index(struct embi_checking *c, bool *whole, emb_err *err);

@@ -33,6 +33,12 @@ mv m/model.safetensors m/one.safetensors
 echo '{"metadata": {"total_size": 7}, "weight_map": {"model.embed_tokens.weight": "one.safetensors"}}' \
     > m/model.safetensors.index.json
 mends; cat m/model.safetensors.index.json
+# the token of a role that is in no vocabulary
+model c; config '"vocab_size": 3'
+echo '{"pad_token": "<p d>", "eos_token": "c"}' > m/tokenizer_config.json; mends
+# two files that do not agree, and the tokenizer does with one of them
+model c; config '"vocab_size": 3, "eos_token_id": 1'
+echo '{"eos_token_id": 2}' > m/generation_config.json; mends
 # an id in a list stays where it is, whatever a command would say
 model c; config '"vocab_size": 3, "eos_token_id": [2, 99]'
 embtool check m || echo "exit $?"

@@ -16,3 +16,19 @@ check
 check m "it's"
 check nowhere
 check "it's/config.json"
+# a file of a model stands for its directory, and the current one is taken where none is named
+cp -r "it's" n
+check n/tokenizer.json | head -n 1
+(cd n && check -q) | head -n 1
+EMBTOOL_TABLE=n check -q | head -n 1
+check list.txt
+: > list.txt
+check list.txt
+# models of the hub's cache are looked at, and not mended
+snapshot=cache/models--org--model/snapshots/0123456789012345678901234567890123456789
+mkdir -p $snapshot cache/models--org--model/refs
+printf 0123456789012345678901234567890123456789 > cache/models--org--model/refs/main
+cp n/* $snapshot/
+HF_HUB_CACHE=cache check hf://org/model
+HF_HUB_CACHE=cache check hf://org/model --json | head -n 1
+HF_HUB_CACHE=cache check hf://org/other

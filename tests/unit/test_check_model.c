@@ -142,9 +142,62 @@ Test(check_model, special_tokens_and_their_ids)
     fixture_text("generation_config.json", "{\"eos_token_id\": [1, 2]}");
     finds(0, NULL, NULL, NULL);
     fixture_text("generation_config.json", "{\"eos_token_id\": [2, 3]}");
-    finds(1, "special id", "eos_token_id is 3", NULL); /* a role adds to a list alone */
+    finds(2, "special id", "eos_token_id is 3", NULL); /* a role adds to a list alone */
+    cr_expect(strstr(check.faults[1].message, "eos_token_id is [2, 3], config.json says 1"));
     fixture_text("generation_config.json", "{\"eos_token_id\": 3}");
     finds(2, "special id", "eos_token_id is 3", "--role eos='c' --in-place");
+}
+
+/* What text is made with, and what the rest of the library takes: ids in common, or one is wrong. */
+Test(check_model, ids_of_generation)
+{
+    put_model();
+    fixture_text("config.json", CONFIG "\"eos_token_id\": [0, 1], \"pad_token_id\": null}");
+    fixture_text("generation_config.json",
+                 "{\"eos_token_id\": 1, \"pad_token_id\": 2, \"bos_token_id\": 0}");
+    finds(0, NULL, NULL, NULL);
+    fixture_text("generation_config.json", "{\"eos_token_id\": 2}");
+    finds(1, "special id", "generation_config.json: eos_token_id is 2, config.json says [0, 1]",
+          NULL);
+    fixture_text("tokenizer_config.json", "{\"eos_token\": \"c\"}");
+    finds(1, "special id", "eos_token_id is 2", "--role eos='c' --in-place");
+    fixture_text("tokenizer_config.json", "{\"eos_token\": \"a\"}");
+    finds(1, "special id", "eos_token_id is 2", NULL);
+    fixture_text("config.json", CONFIG "\"eos_token_id\": null}");
+    finds(0, NULL, NULL, NULL);
+}
+
+/* A token that no vocabulary has gets an id from each loader. */
+Test(check_model, roles_without_a_token)
+{
+    put_model();
+    fixture_text("tokenizer_config.json",
+                 "{\"pad_token\": \"<p d>\", \"unk_token\": null, \"cls_token\": \"a\"}");
+    finds(1, "tokenizer", "tokenizer_config.json: pad_token is '<p d>', which is in no vocabulary",
+          "--add-token '<p d>' --special --in-place");
+    fixture_text("special_tokens_map.json",
+                 "{\"pad_token\": {\"content\": \"<p d>\"}, \"mask_token\": \"b\"}");
+    finds(1, "tokenizer", "tokenizer_config.json: pad_token",
+          "--add-token '<p d>' --special --in-place");
+    fixture_text("special_tokens_map.json", "{\"mask_token\": {\"content\": \"<m>\"}}");
+    finds(2, "tokenizer", "tokenizer_config.json: pad_token",
+          "--add-token '<p d>' --special --in-place");
+    cr_expect(strstr(check.faults[1].message, "special_tokens_map.json: mask_token is '<m>'"));
+    put_tokens("\"a\": 0, \"b\": 1, \"c\": 2, \"<p d>\": 3, \"<m>\": 4");
+    finds(1, "tokenizer", "'<m>' has the id 4", "--in-place");
+}
+
+/* A class has a default, which is that of one model; inside another model it may be left out. */
+Test(check_model, no_vocab_size)
+{
+    put_model();
+    fixture_text("config.json", "{\"model_type\": \"llama\"}");
+    finds(1, "config", "there is no vocab_size, so loaders take the default of llama", NULL);
+    fixture_text("config.json",
+                 "{\"model_type\": \"llava\", \"text_config\": {\"model_type\": \"llama\"}}");
+    finds(0, NULL, NULL, NULL);
+    fixture_text("config.json", "{\"model_type\": \"model2vec\"}");
+    finds(0, NULL, NULL, NULL);
 }
 
 Test(check_model, tokenizer_files)
