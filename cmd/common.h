@@ -38,7 +38,8 @@ struct common {
             "input, or any with #TENSOR (default: $EMBTOOL_TABLE, else the current directory if " \
             "it is a model's, else the English table that comes with embtool)",                   \
             .aliases = " model embedding "),                                                      \
-        OPT("format", 0, OPT_WORD, COMMON_AT(format), "safetensors|npy|torch|word2vec|text|raw",  \
+        OPT("format", 0, OPT_WORD, COMMON_AT(format),                                             \
+            "safetensors|npy|torch|gguf|word2vec|text|raw",                                       \
             "what the file is, where its bytes do not say", .aliases = " input-format "),         \
         OPT("tensor", 0, OPT_TEXT, COMMON_AT(tensor), "NAME", "the tensor to use, by its name"),  \
         OPT("head", 0, OPT_FLAG, COMMON_AT(head), NULL,                                           \

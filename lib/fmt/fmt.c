@@ -10,12 +10,15 @@
 #include "util/err.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 const struct embi_format *const embi_formats[] = {
-    &embi_format_npy,           &embi_format_npz,      &embi_format_safetensors,
-    &embi_format_torch,         &embi_format_word2vec, &embi_format_text,
-    &embi_format_word2vec_text, &embi_format_raw,      NULL,
+    &embi_format_npy,         &embi_format_npz,
+    &embi_format_safetensors, &embi_format_torch,
+    &embi_format_gguf,        &embi_format_word2vec,
+    &embi_format_text,        &embi_format_word2vec_text,
+    &embi_format_raw,         NULL,
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -275,6 +278,36 @@ static emb_status block_layout(const struct embi_tensor *t, struct embi_layout *
     return EMB_OK;
 }
 
+/* How many rows of a tensor with rows one after another does the file hold? */
+static uint64_t whole_rows(const struct embi_reader *r, const struct embi_tensor *t)
+{
+    bool in_order = t->ndim == 2 && t->shape[0] > 0 && !t->fortran && !t->strided;
+    uint64_t row = in_order ? t->bytes / t->shape[0] : 0;
+    return row && t->offset < r->io->size ? (r->io->size - t->offset) / row : 0;
+}
+
+emb_status embi_reader_whole(const struct embi_reader *r, size_t i, emb_err *err)
+{
+    const struct embi_tensor *t = &r->tensors[i];
+    char name[EMBI_TENSOR_MAX], some[64] = "";
+    uint64_t rows = whole_rows(r, t);
+    if (t->bytes == 0 || embi_inside(t->offset, t->bytes, r->io->size))
+        return EMB_OK;
+    if (rows)
+        (void)snprintf(some, sizeof some, "; its first %" PRIu64 " rows are there", rows);
+    return embi_fail(err, EMB_BAD_DATA, (int64_t)t->offset,
+                     "%sexpected %" PRIu64 " bytes at %" PRIu64 ", the file ends at %" PRIu64 "%s",
+                     embi_tensor_show(name, t->name), t->bytes, t->offset, r->io->size, some);
+}
+
+/* Is all there that will be read? */
+static emb_status check_data(const struct embi_reader *r, size_t i, emb_err *err)
+{
+    uint64_t limit = r->opts.limit_rows;
+    bool enough = limit && limit <= whole_rows(r, &r->tensors[i]);
+    return enough ? EMB_OK : embi_reader_whole(r, i, err);
+}
+
 emb_status embi_reader_layout(const struct embi_reader *r, size_t i, struct embi_layout *layout,
                               emb_err *err)
 {
@@ -282,6 +315,8 @@ emb_status embi_reader_layout(const struct embi_reader *r, size_t i, struct embi
         return embi_fail(err, EMB_BUG, -1, "tensor %zu of %zu", i, r->n_tensors);
     const struct embi_tensor *t = &r->tensors[i];
     emb_status status = check_table(t, err);
+    if (status == EMB_OK)
+        status = check_data(r, i, err);
     if (status != EMB_OK)
         return status;
     uint64_t element = emb_dtype_bytes(t->dtype), rows = t->shape[0], dims = t->shape[1];

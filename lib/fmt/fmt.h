@@ -147,7 +147,7 @@ struct embi_format {
 
 extern const struct embi_format embi_format_safetensors, embi_format_npy, embi_format_npz,
     embi_format_word2vec, embi_format_word2vec_text, embi_format_text, embi_format_raw,
-    embi_format_torch;
+    embi_format_torch, embi_format_gguf;
 
 /* All formats, ended by NULL, cheapest probe first. */
 extern const struct embi_format *const embi_formats[];
@@ -157,7 +157,7 @@ const struct embi_format *embi_format_by_name(const char *name);
 const struct embi_format *embi_format_by_ext(const char *path);
 
 /* The format of these bytes. Files that are known but not tables (Git LFS pointers, HTML error
- * pages, pickles, GGUF until it is read ...) are EMB_UNSUPPORTED or EMB_BAD_DATA by name. */
+ * pages, pickles, HDF5 ...) are EMB_UNSUPPORTED or EMB_BAD_DATA by name. */
 emb_status embi_format_probe(struct embi_io *io, const char *path,
                              const struct embi_format **format, emb_err *err);
 
@@ -167,7 +167,12 @@ emb_status embi_reader_open(const struct embi_env *env, struct embi_io *io, cons
                             struct embi_reader **reader, emb_err *err);
 void embi_reader_close(struct embi_reader *r);
 
-/* The layout of tensor i, which must be 2-D and of a type we compute with. */
+/* EMB_BAD_DATA where the file ends before tensor i does. The header of a cut file may be whole, so
+ * some formats (GGUF) list such tensors; who reads one asks before. */
+emb_status embi_reader_whole(const struct embi_reader *r, size_t i, emb_err *err);
+
+/* The layout of tensor i, which must be 2-D and of a type we compute with, and all there; of a cut
+ * one the first rows are enough where the options ask for no more. */
 emb_status embi_reader_layout(const struct embi_reader *r, size_t i, struct embi_layout *layout,
                               emb_err *err);
 

@@ -55,13 +55,6 @@ static int letters(const unsigned char *head, size_t n, const char *const *magic
     return 0;
 }
 
-static int gguf(const unsigned char *head, size_t n, const char *ext)
-{
-    static const char *const magics[] = {"GGUF", "FUGG", NULL};
-    (void)ext;
-    return letters(head, n, magics);
-}
-
 static int ggml(const unsigned char *head, size_t n, const char *ext)
 {
     static const char *const magics[] = {"lmgg", "fmgg", "tjgg", "algg", NULL};
@@ -189,7 +182,6 @@ static int onnx(const unsigned char *head, size_t n, const char *ext)
 
 static const struct embi_foreign kinds[] = {
     {lfs_pointer, NULL, 0, "a Git LFS pointer"},
-    {gguf, NULL, 0, "GGUF: not read by this version"},
     {ggml, NULL, 0, "a llama.cpp model from before GGUF: not read; convert it to GGUF"},
     {npz_archive, NULL, 0, "an .npz archive: not read by this version; unzip gives .npy files"},
     {zip_archive, NULL, 0, "a zip archive: not read by this version; unzip it first"},

@@ -2,7 +2,7 @@
 import struct
 
 from case import Case
-from craft import encode, fasttext_bin, gguf, npy, words_text, zip_file
+from craft import fasttext_bin, npy, words_text, zip_file
 
 LFS = (b"version https://git-lfs.github.com/spec/v1\n"
        b"oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n")
@@ -34,8 +34,6 @@ CASES = [
     kind("a server's error", b'{"error":"Repository not found"}',
          "a server's error message, not a table: the download went wrong", "model.safetensors"),
     kind("a JSON file", b'{"vocab_size": 2}', "a JSON document, not a table", "config.json"),
-    kind("GGUF", gguf([], [("t", [2, 1], "f32", encode("f32", [1.0, 2.0]))]), "GGUF: not read by this version"),
-    kind("GGUF, big-endian", b"FUGG\0\0\0\3" + bytes(16), "GGUF: not read by this version"),
     kind("ggml", struct.pack("<II", 0x67676d6c, 1) + bytes(40),
          "a llama.cpp model from before GGUF: not read; convert it to GGUF"),
     kind("ggjt", struct.pack("<II", 0x67676a74, 3) + bytes(40),

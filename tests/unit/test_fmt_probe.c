@@ -33,6 +33,11 @@ static const struct {
     {"a.npy", BYTES("\0\0\0\0\0\0\0\0\0\0"), "npy"},
     {"a.bin", BYTES("1 2\na \0\0\x80\x3F\0\0\0\x40\n"), "word2vec"},
     {"a", BYTES("1 2\na \0\0\x80\x3F\0\0\0\x40\n"), "word2vec"},
+    {"a.npy", BYTES("GGUF\3\0\0\0"), "gguf"},
+    {"a", BYTES("GGUF\0\0\0\3"), "gguf"},
+    {"a", BYTES("FUGG\0\0\0\3"), "gguf"},
+    {"a.gguf", BYTES("GGU"), "gguf"},
+    {"a.gguf", BYTES("GGUX\3\0\0\0"), "gguf"},
     {"a.txt", BYTES(NUMBERS), "text"},
     {"a", BYTES(NUMBERS), "text"},
     {"a.vec", BYTES("3 3\n" NUMBERS), "text"},
@@ -56,8 +61,6 @@ static const struct {
      "Git LFS", "git lfs pull"},
     {"m.txt", BYTES("version https://git-lfs.github.com/spec/v1\nsize 99999999999999999999\n"),
      EMB_BAD_DATA, "Git LFS", "git lfs pull"},
-    {"a.npy", BYTES("GGUF\3\0\0\0"), EMB_UNSUPPORTED, "GGUF", "not read"},
-    {"a", BYTES("FUGG\0\0\0\3"), EMB_UNSUPPORTED, "GGUF", ""},
     {"a.bin", BYTES("tjgg\1\0\0\0"), EMB_UNSUPPORTED, "before GGUF", ""},
     {"a.npz", BYTES("PK\3\4\x2D\0\0\0\0\0\0\0\x21\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0a.npy"),
      EMB_UNSUPPORTED, ".npz", ""},
@@ -159,7 +162,7 @@ Test(probe, hdf5_behind_another_block)
 
 Test(format, names)
 {
-    static const char *const names[] = {"npy",      "npz",  "safetensors",   "torch",
+    static const char *const names[] = {"npy",      "npz",  "safetensors",   "torch", "gguf",
                                         "word2vec", "text", "word2vec-text", "raw"};
     size_t n = 0;
     for (const struct embi_format *const *f = embi_formats; *f; f++, n++)

@@ -1,0 +1,62 @@
+/* gguf_read.h - what the parts of the GGUF reader share: a place in the file, element types, the
+ * list of values. Only for gguf*.c.
+ */
+#ifndef EMBI_FMT_GGUF_READ_H
+#define EMBI_FMT_GGUF_READ_H
+
+#include "fmt/gguf.h"
+
+/* A place in the file, and how numbers are stored there. */
+struct embi_gguf_place {
+    struct embi_io *io;
+    const unsigned char *file; /* [size] it, in memory */
+    uint64_t size, at;
+    uint32_t version;
+    bool swap; /* big-endian */
+};
+
+/* The next number, and the place behind it. Where the file ends before: EMB_BAD_DATA "WHAT:
+ * expected 4 bytes at 100, the file ends at 102". A length has 32 bits in version 1, else 64. */
+emb_status embi_gguf_u32(struct embi_gguf_place *p, const char *what, uint32_t *x, emb_err *err);
+emb_status embi_gguf_u64(struct embi_gguf_place *p, const char *what, uint64_t *x, emb_err *err);
+emb_status embi_gguf_length(struct embi_gguf_place *p, const char *what, uint64_t *x, emb_err *err);
+
+/* A length and as many bytes. */
+emb_status embi_gguf_text(struct embi_gguf_place *p, const char *what, emb_str *text, emb_err *err);
+
+/* Passes over n bytes. */
+emb_status embi_gguf_skip(struct embi_gguf_place *p, const char *what, uint64_t n, emb_err *err);
+
+/* Could `n` things of at least `bytes` bytes each follow? what: "tensor_count". */
+emb_status embi_gguf_believe(const struct embi_gguf_place *p, const char *what, uint64_t n,
+                             uint64_t bytes, emb_err *err);
+
+/* The state of a reader. */
+struct embi_gguf {
+    struct embi_gguf_place place;   /* where reading has come to */
+    struct embi_gguf_value *values; /* [n]                       */
+    size_t n, capacity;
+};
+
+/* Reads n keys with their values. */
+emb_status embi_gguf_read_values(struct embi_gguf *g, uint64_t n, emb_err *err);
+
+/* Reads n tensor infos and adds the tensors to r; their data begin at a multiple of `alignment`. */
+emb_status embi_gguf_read_tensors(struct embi_gguf_place *p, struct embi_reader *r, uint64_t n,
+                                  uint64_t alignment, emb_err *err);
+
+/* EMB_BAD_DATA "WHAT 'NAME' is there twice" where two of the names [n] are equal. */
+emb_status embi_gguf_differ(const emb_str *names, size_t n, const char *what, emb_err *err);
+
+/* How elements are stored: in blocks, of one element where they are not quantised. */
+struct embi_gguf_type {
+    const char *name;  /* as ggml has it, in lower case */
+    emb_dtype dtype;   /* EMB_DTYPE_NONE: listed, not computed with */
+    uint16_t elements; /* of a block */
+    uint16_t bytes;    /* of a block */
+};
+
+/* The type of that number, or NULL: none, or one that ggml has given up. */
+const struct embi_gguf_type *embi_gguf_type(uint32_t number);
+
+#endif
