@@ -113,6 +113,10 @@ static int find_model_of(struct resize *rz)
 {
     emb_model_info model;
     emb_err err;
+    if (strcmp(rz->info.format, "gguf") == 0)
+        return fail_with(
+            rz->run, EXIT_DATA, rz->run->table_name,
+            "GGUF is read, not rewritten: resize the model that it was converted from");
     if (emb_table_model(rz->table, &model, &err) != EMB_OK)
         return fail(rz->run, rz->run->table_name, &err);
     if (model.table_params == 0)

@@ -283,9 +283,11 @@ typedef struct emb_open_opts {
  * "-" for standard input, or `hf://org/model[@revision][/file]`, which is looked for in the hub's
  * cache and nowhere else. A path may be a model directory (config.json, model.safetensors or shards
  * with their index, a tokenizer): its table is the input embedding, by the architecture; a weights
- * file in such a directory uses what lies beside it. Only headers are read, and only those of the
- * files that are needed, except in text tables and word2vec files, where rows can only be found by
- * walking over them: that happens when a row is first needed. A tokenizer is read when a token is.
+ * file in such a directory uses what lies beside it. A GGUF file is a model by itself, and brings
+ * its tokens; where it is one of several parts of a model, any of them stands for all. Only headers
+ * are read, and only those of the files that are needed, except in text tables and word2vec files,
+ * where rows can only be found by walking over them: that happens when a row is first needed. A
+ * tokenizer is read when a token is.
  * EMB_IO: the file cannot be read. EMB_BAD_DATA: it breaks its format. EMB_UNSUPPORTED: it is of a
  * kind that is not read here, or has no single tensor that is a table. EMB_BAD_ARG: there is no
  * format or tensor of the name that was given. Close with emb_table_close (NULL is allowed), before
@@ -300,7 +302,7 @@ typedef struct emb_table_info {
     emb_dtype dtype;    /* as stored; text tables: f32 */
     uint64_t bytes;     /* V * bytes of a row; text tables: bytes of the file */
     bool has_tokens;    /* rows have names */
-    const char *format; /* "npy", "safetensors", "word2vec", "text", "raw"            (borrowed) */
+    const char *format; /* "npy", "safetensors", "gguf", "word2vec", "text" ...       (borrowed) */
     const char *tensor; /* name inside the file, or NULL                              (borrowed) */
     const char *path;   /* the file, without #tensor                                  (borrowed) */
 } emb_table_info;
@@ -317,7 +319,8 @@ typedef struct emb_model_info {
     uint64_t params; /* numbers in all tensors of the model, copies counted once; integers that
                         are indices left out. 0: not known, because a file is missing, say */
     uint64_t table_params; /* those of them in this table */
-    const char *type;      /* model_type of config.json, or NULL                      (borrowed) */
+    const char *type;      /* model_type of config.json, or the architecture that a GGUF file
+                              gives, or NULL                                          (borrowed) */
 } emb_model_info;
 
 /* Reads the headers of all the model's files, and the output table where one is stored. A table

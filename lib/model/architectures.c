@@ -103,6 +103,10 @@ static bool listed(const char *list, const char *word)
     return false;
 }
 
+/* GGUF has one name for each table, whatever the architecture. */
+static const struct embi_architecture gguf_names = {
+    " gguf ", {"token_embd.weight"}, {"output.weight"}};
+
 static const struct embi_architecture *find(const char *type)
 {
     for (size_t i = 0; i < EMBI_LEN(architectures); i++)
@@ -113,7 +117,7 @@ static const struct embi_architecture *find(const char *type)
 
 const struct embi_architecture *embi_architecture_of(const struct embi_config *config)
 {
-    const struct embi_architecture *outer = find(config->type);
+    const struct embi_architecture *outer = config->gguf ? &gguf_names : find(config->type);
     return outer ? outer : find(config->text_type);
 }
 

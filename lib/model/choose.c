@@ -60,6 +60,9 @@ emb_status embi_choose_named(struct embi_model *m, const char *name, size_t *ten
     *tensor = embi_weights_find(&m->weights, wanted);
     if (*tensor != EMBI_NO_TENSOR)
         return EMB_OK;
+    emb_status status = embi_weights_whole(&m->weights, err);
+    if (status)
+        return embi_fail_in(err, "no tensor '%s' here", embi_show(shown, wanted));
     struct embi_buf text = {0};
     embi_buf_print(&text, "no tensor '%s' in the %s, which has", embi_show(shown, wanted),
                    m->dir && !m->part ? "model" : "file");
@@ -239,7 +242,7 @@ emb_status embi_choose_input(struct embi_model *m, size_t *tensor, emb_err *err)
     const struct embi_architecture *arch = embi_architecture_of(&m->config);
     struct embi_weights *w = &m->weights;
     *tensor = 0;
-    if (w->n_tensors == 1)
+    if (w->n_tensors == 1 && !w->missing[0])
         return EMB_OK;
     *tensor = arch ? match_any(w, arch->input, EMBI_ARCH_INPUTS) : EMBI_NO_TENSOR;
     if (*tensor != EMBI_NO_TENSOR)
@@ -292,7 +295,8 @@ emb_status embi_choose_head(struct embi_model *m, size_t input, size_t *tensor, 
     if (!arch)
         return head_by_name(m, input, tensor, err);
     size_t found = match_any(&m->weights, arch->head, EMBI_ARCH_HEADS);
-    emb_status status = found == EMBI_NO_TENSOR ? EMB_OK : fits_input(m, found, input, &fits, err);
+    emb_status status = found == EMBI_NO_TENSOR ? embi_weights_whole(&m->weights, err)
+                                                : fits_input(m, found, input, &fits, err);
     if (fits)
         *tensor = found;
     return status;

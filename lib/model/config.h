@@ -13,6 +13,7 @@ enum { EMBI_CONFIG_WIDTHS = 16, EMBI_MODEL_TYPE_MAX = 64 };
 
 struct embi_config {
     bool found;                          /* there is a config.json                           */
+    bool gguf;                           /* it was said by GGUF files                        */
     char type[EMBI_MODEL_TYPE_MAX];      /* model_type, or ""                                */
     char text_type[EMBI_MODEL_TYPE_MAX]; /* that of the text model inside, or ""             */
     uint64_t vocab_size;                 /* 0: not said                                      */

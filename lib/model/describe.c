@@ -4,16 +4,13 @@
 #include "model/model.h"
 #include "util/err.h"
 
-/* Of a type that numbers of a model have: floats, blocks, and the codes of 8-bit weights. Wider
- * integers are indices. */
+/* Of a type that numbers of a model have: floats, blocks, the codes of 8-bit weights, and what is
+ * listed only: small floats, complex numbers, blocks that are not computed with. Wider integers are
+ * indices. */
 static bool is_parameters(const struct embi_tensor *t)
 {
-    static const char *const floats[] = {"F4", "F6_E2M3", "F6_E3M2", "C64"};
-    for (size_t i = 0; i < EMBI_LEN(floats); i++)
-        if (strcmp(t->type_name, floats[i]) == 0)
-            return true;
-    return emb_dtype_is_float(t->dtype) || emb_dtype_block(t->dtype) > 1 || t->dtype == EMB_I8 ||
-           t->dtype == EMB_U8;
+    return t->dtype == EMB_DTYPE_NONE || emb_dtype_is_float(t->dtype) ||
+           emb_dtype_block(t->dtype) > 1 || t->dtype == EMB_I8 || t->dtype == EMB_U8;
 }
 
 static uint64_t params_of(const struct embi_tensor *t)
@@ -67,7 +64,7 @@ emb_status emb_table_model(const emb_table *table, emb_model_info *info, emb_err
     struct embi_model *m = table->model.state;
     const struct embi_tensor *t;
     *info = (emb_model_info){.tied = -1};
-    if (!m || !m->dir)
+    if (!m || (!m->dir && !m->config.gguf))
         return EMB_OK;
     info->type = m->config.type[0] ? m->config.type : NULL;
     emb_status status = embi_weights_read(&m->weights, m->table, &t, err);

@@ -1,6 +1,7 @@
 /* give_tokens.c - tokens for a table: from the tokenizer of its model, when one is first needed, or
  * from a file that the user names.
  */
+#include "model/gguf_model.h"
 #include "model/model.h"
 #include "util/err.h"
 
@@ -30,6 +31,15 @@ static emb_status load_model(void *state, const emb_str **tokens, uint64_t *n, e
     return status;
 }
 
+static emb_status load_gguf(void *state, const emb_str **tokens, uint64_t *n, emb_err *err)
+{
+    struct embi_model *m = state;
+    emb_status status = embi_gguf_tokens(&m->weights, &m->tokenizer, err);
+    *tokens = m->tokenizer.tokens;
+    *n = m->tokenizer.n;
+    return status;
+}
+
 static bool text_of_model(const void *state, emb_str token, struct embi_buf *out)
 {
     const struct embi_model *m = state;
@@ -53,16 +63,20 @@ static bool has_token_rows(const struct embi_model *m, const emb_table *table)
 
 emb_status embi_model_give_tokens(struct embi_model *m, emb_table *table, emb_err *err)
 {
-    static const struct embi_vocab_source source = {.load = load_model, .text = text_of_model};
-    struct embi_vocab_source own = source;
+    struct embi_vocab_source own = {.state = m, .load = load_model, .text = text_of_model};
     bool found = false;
     emb_status status = EMB_OK;
-    if (m->dir && has_token_rows(m, table))
+    if (!has_token_rows(m, table))
+        return EMB_OK;
+    if (m->config.gguf && embi_gguf_has_tokens(&m->weights)) {
+        own.load = load_gguf;
+        found = true;
+    } else if (m->dir) {
         status = embi_tokenizer_in_dir(m->dir, &found, err);
+    }
     if (status || !found)
         return status;
-    own.state = m; /* which the table owns already */
-    embi_table_use_source(table, &own);
+    embi_table_use_source(table, &own); /* the table owns m already */
     return EMB_OK;
 }
 

@@ -109,27 +109,6 @@ static emb_status read_map(struct parser *p, emb_err *err)
     return status;
 }
 
-/* A tensor that is in two files: which one counts cannot be known. */
-static emb_status refuse_duplicates(const struct embi_weights *w, emb_err *err)
-{
-    struct embi_map map = {0};
-    emb_str *names = calloc(w->n_tensors + 1, sizeof *names);
-    if (!names)
-        return embi_fail_memory(err, w->n_tensors * sizeof *names, "tensor names");
-    for (size_t i = 0; i < w->n_tensors; i++)
-        names[i] = w->tensors[i].name;
-    emb_status status = embi_map_build(&map, names, w->n_tensors, err);
-    for (size_t i = 0; !status && map.duplicates && i < w->n_tensors; i++) {
-        char shown[EMBI_SHOW_MAX];
-        if (embi_map_find(&map, names[i]) != i)
-            status = embi_fail(err, EMB_BAD_DATA, -1, "weight_map: tensor '%s' is there twice",
-                               embi_show(shown, names[i]));
-    }
-    embi_map_free(&map);
-    free(names);
-    return status;
-}
-
 static emb_status read_index(struct parser *p, emb_err *err)
 {
     struct embi_json_value key;
@@ -142,8 +121,9 @@ static emb_status read_index(struct parser *p, emb_err *err)
         status = embi_json_finish(&p->json, 0, err);
     if (!status && p->w->n_tensors == 0)
         status = embi_fail(err, EMB_BAD_DATA, -1, "no weight_map, or an empty one");
-    if (!status)
-        status = refuse_duplicates(p->w, err);
+    p->w->indexed = true;
+    if (!status && (status = embi_weights_names_differ(p->w, err)) == EMB_BAD_DATA)
+        embi_fail_in(err, "weight_map");
     return status ? status : take_files(p, err);
 }
 

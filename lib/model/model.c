@@ -3,6 +3,7 @@
 #include "model/model.h"
 
 #include "model/architectures.h"
+#include "model/gguf_model.h"
 #include "model/sidecar.h"
 #include "util/err.h"
 
@@ -80,6 +81,8 @@ emb_status embi_model_open_dir(const struct embi_env *env, const char *dir,
         status = embi_config_open(env, m->dir, &m->config, err);
     if (!status)
         status = embi_weights_open(env, m->dir, opts, &m->weights, err);
+    if (!status && embi_weights_are_gguf(&m->weights))
+        embi_gguf_config(&m->weights, &m->config);
     if (status)
         embi_model_free(m);
     else
@@ -128,6 +131,10 @@ emb_status embi_model_open_file(struct embi_reader *reader, struct embi_model **
     status = embi_weights_of_reader(reader, &m->weights, err);
     if (!status)
         status = look_beside(m, reader, err);
+    if (!status && embi_weights_are_gguf(&m->weights)) {
+        embi_gguf_config(&m->weights, &m->config);
+        m->part = false;
+    }
     if (status)
         embi_model_free(m);
     else

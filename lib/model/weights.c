@@ -5,6 +5,7 @@
  */
 #include "model/weights.h"
 
+#include "model/gguf_model.h"
 #include "model/sidecar.h"
 #include "util/err.h"
 #include "util/map.h"
@@ -39,16 +40,18 @@ emb_status embi_weights_add_file(struct embi_weights *w, const char *dir, emb_st
     return EMB_OK;
 }
 
-/* All tensors of a reader that is the only file. */
-static emb_status list_tensors(struct embi_weights *w, const struct embi_reader *r, emb_err *err)
+/* Adds all tensors of a file that no index speaks of. */
+static emb_status list_tensors(struct embi_weights *w, size_t file, const struct embi_reader *r,
+                               emb_err *err)
 {
-    size_t n = r->n_tensors;
-    w->tensors = calloc(n + 1, sizeof *w->tensors);
-    if (!w->tensors)
-        return embi_fail_memory(err, n * sizeof *w->tensors, "the list of tensors");
-    for (size_t i = 0; i < n; i++)
-        w->tensors[i] = (struct embi_weights_tensor){r->tensors[i].name, 0, i};
-    w->n_tensors = n;
+    size_t n = w->n_tensors, bytes = (n + r->n_tensors + 1) * sizeof *w->tensors;
+    struct embi_weights_tensor *tensors = realloc(w->tensors, bytes);
+    if (!tensors)
+        return embi_fail_memory(err, bytes, "the list of tensors");
+    for (size_t i = 0; i < r->n_tensors; i++)
+        tensors[n + i] = (struct embi_weights_tensor){r->tensors[i].name, file, i};
+    w->tensors = tensors;
+    w->n_tensors = n + r->n_tensors;
     return EMB_OK;
 }
 
@@ -69,8 +72,10 @@ emb_status embi_weights_of_reader(struct embi_reader *reader, struct embi_weight
     }
     if (!status) {
         reader->path = w->files[0].path;
-        status = list_tensors(w, reader, err);
+        status = list_tensors(w, 0, reader, err);
     }
+    if (!status)
+        status = embi_gguf_join(w, err);
     if (status)
         embi_weights_free(w);
     return status;
@@ -146,9 +151,9 @@ static emb_status open_reader(struct embi_weights *w, const struct embi_weights_
     if (!status)
         status = embi_reader_open(w->env, io, f->path, NULL, &w->opts, reader, err);
     if (!status && !((*reader)->format->caps & EMBI_FMT_NAMES))
-        status =
-            embi_fail(err, EMB_UNSUPPORTED, -1, "is %s, not safetensors or a PyTorch checkpoint",
-                      (*reader)->format->about);
+        status = embi_fail(err, EMB_UNSUPPORTED, -1,
+                           "is %s, not safetensors, a PyTorch checkpoint or GGUF",
+                           (*reader)->format->about);
     return status;
 }
 
@@ -160,7 +165,8 @@ static emb_status read_header(struct embi_weights *w, size_t file, emb_err *err)
         return EMB_OK;
     emb_status status = open_reader(w, f, &reader, err);
     if (!status && reader)
-        status = w->tensors ? place_tensors(w, file, reader, err) : list_tensors(w, reader, err);
+        status =
+            w->indexed ? place_tensors(w, file, reader, err) : list_tensors(w, file, reader, err);
     if (!status) {
         f->reader = reader;
         return EMB_OK;
@@ -179,11 +185,42 @@ emb_status embi_weights_read(struct embi_weights *w, size_t i, const struct embi
     return status;
 }
 
-emb_status embi_weights_read_all(struct embi_weights *w, emb_err *err)
+emb_status embi_weights_read_there(struct embi_weights *w, emb_err *err)
 {
     emb_status status = EMB_OK;
     for (size_t i = 0; !status && i < w->n_files; i++)
         status = read_header(w, i, err);
+    return status;
+}
+
+emb_status embi_weights_whole(const struct embi_weights *w, emb_err *err)
+{
+    return w->missing[0] ? embi_fail(err, EMB_IO, -1, "%s", w->missing) : EMB_OK;
+}
+
+emb_status embi_weights_read_all(struct embi_weights *w, emb_err *err)
+{
+    emb_status status = embi_weights_read_there(w, err);
+    return status ? status : embi_weights_whole(w, err);
+}
+
+emb_status embi_weights_names_differ(const struct embi_weights *w, emb_err *err)
+{
+    struct embi_map map = {0};
+    emb_str *names = calloc(w->n_tensors + 1, sizeof *names);
+    if (!names)
+        return embi_fail_memory(err, w->n_tensors * sizeof *names, "tensor names");
+    for (size_t i = 0; i < w->n_tensors; i++)
+        names[i] = w->tensors[i].name;
+    emb_status status = embi_map_build(&map, names, w->n_tensors, err);
+    for (size_t i = 0; !status && map.duplicates && i < w->n_tensors; i++) {
+        char shown[EMBI_SHOW_MAX];
+        if (embi_map_find(&map, names[i]) != i)
+            status = embi_fail(err, EMB_BAD_DATA, -1, "tensor '%s' is there twice",
+                               embi_show(shown, names[i]));
+    }
+    embi_map_free(&map);
+    free(names);
     return status;
 }
 
@@ -258,7 +295,9 @@ static emb_status bytes_of(struct embi_weights *w, size_t i, const struct embi_t
 {
     const struct embi_weights_file *f = &w->files[w->tensors[i].file];
     const void *data;
-    emb_status status = embi_io_map(f->reader->io, &data, err);
+    emb_status status = embi_reader_whole(f->reader, w->tensors[i].at, err);
+    if (!status)
+        status = embi_io_map(f->reader->io, &data, err);
     if (status)
         return embi_fail_in(err, "%s", f->name);
     *bytes = (struct bytes){f->reader->io, data, t->offset};

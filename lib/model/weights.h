@@ -20,7 +20,7 @@ struct embi_weights_file {
 };
 
 struct embi_weights_tensor {
-    emb_str name; /* borrowed from weights.names, or from the reader of the only file */
+    emb_str name; /* borrowed from weights.names, or from the reader of its file */
     size_t file;
     size_t at; /* in its reader; EMBI_NO_TENSOR: its header was not read */
 };
@@ -33,15 +33,18 @@ struct embi_weights {
     struct embi_weights_tensor *tensors; /* [n_tensors]                                       */
     size_t n_tensors;
     struct embi_buf names; /* never moves */
+    bool indexed;          /* an index names the tensors; else the files themselves do */
+    char missing[160];     /* why other files of the model are not here; "": all are   */
 };
 
-/* One file that is open already; takes the reader over, on failure too. */
+/* One file that is open already, and the other parts of a split model; takes the reader over, on
+ * failure too. */
 emb_status embi_weights_of_reader(struct embi_reader *reader, struct embi_weights *w, emb_err *err);
 
 /* The weights of a directory, by the loaders' order: model.safetensors, its index,
- * pytorch_model.bin, its index, a *.safetensors that is the only one. A single file beside an index
- * wins, with a warning (opts->strict: an error) that names both. EMB_UNSUPPORTED: there are only
- * weights of kinds that are not read. */
+ * pytorch_model.bin, its index, a *.safetensors that is the only one, a GGUF model that is. A
+ * single file beside an index wins, with a warning (opts->strict: an error) that names both.
+ * EMB_UNSUPPORTED: there are only weights of kinds that are not read. */
 emb_status embi_weights_open(const struct embi_env *env, const char *dir,
                              const struct embi_read_opts *opts, struct embi_weights *w,
                              emb_err *err);
@@ -56,8 +59,15 @@ void embi_weights_free(struct embi_weights *w);
 emb_status embi_weights_read(struct embi_weights *w, size_t i, const struct embi_tensor **tensor,
                              emb_err *err);
 
-/* Reads the headers of all files. */
+/* Reads the headers of all files that there are; read_all: and fails where some are missing. */
+emb_status embi_weights_read_there(struct embi_weights *w, emb_err *err);
 emb_status embi_weights_read_all(struct embi_weights *w, emb_err *err);
+
+/* EMB_IO where a file of the model is missing that no tensor known here lies in. */
+emb_status embi_weights_whole(const struct embi_weights *w, emb_err *err);
+
+/* EMB_BAD_DATA where two tensors have one name: which one counts cannot be known. */
+emb_status embi_weights_names_differ(const struct embi_weights *w, emb_err *err);
 
 /* Bytes of all tensors in the files whose header was read, those that an index lacks too. */
 uint64_t embi_weights_bytes(const struct embi_weights *w);

@@ -3,6 +3,7 @@
 #include "model/weights.h"
 
 #include "io/dir.h"
+#include "model/gguf_model.h"
 #include "model/sidecar.h"
 #include "util/err.h"
 
@@ -100,13 +101,25 @@ static emb_status fail_without(const char *dir, emb_err *err)
                      "is a directory without weights: neither " SINGLE " nor " INDEX);
 }
 
+/* A GGUF model, where there is no other. */
+static emb_status open_gguf(const char *dir, struct embi_weights *w, emb_err *err)
+{
+    char *name;
+    emb_status status = embi_gguf_in_dir(dir, &name, err);
+    if (status)
+        return status;
+    status = name ? open_single(dir, name, w, err) : fail_without(dir, err);
+    free(name);
+    return status ? status : embi_gguf_join(w, err);
+}
+
 static emb_status open_only_one(const char *dir, struct embi_weights *w, emb_err *err)
 {
     char *name;
     size_t n;
     emb_status status = list_files(dir, &n, &name, err);
     if (!status && n == 0)
-        status = fail_without(dir, err);
+        status = open_gguf(dir, w, err);
     else if (!status && n > 1)
         status = embi_fail(err, EMB_UNSUPPORTED, -1,
                            "%zu *.safetensors and no " INDEX ": name one of them", n);

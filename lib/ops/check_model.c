@@ -203,11 +203,22 @@ static emb_status find_tensors(struct embi_checking *c, char shown[EMBI_SHOW_MAX
     return EMB_OK;
 }
 
+/* A GGUF file has its tokens and sizes in itself: it has no parts that loaders compare. */
+static emb_status refuse_gguf(const struct embi_model *m, emb_err *err)
+{
+    return m->config.gguf ? embi_fail(err, EMB_UNSUPPORTED, -1,
+                                      "the weights are GGUF: expected a model of safetensors or "
+                                      "PyTorch weights with its config.json and tokenizer")
+                          : EMB_OK;
+}
+
 static emb_status check_all(struct embi_checking *c, emb_err *err)
 {
     char shown[EMBI_SHOW_MAX];
-    bool whole;
-    emb_status status = embi_check_index(c, &whole, err);
+    bool whole = false;
+    emb_status status = refuse_gguf(c->model, err);
+    if (!status)
+        status = embi_check_index(c, &whole, err);
     if (status || !whole)
         return status;
     status = find_tensors(c, shown, err);

@@ -138,6 +138,11 @@ static emb_status check_form(const emb_model_resize *r, emb_err *err)
                          single, index);
     if (r->table->reader->format == &embi_format_safetensors)
         return EMB_OK;
+    if (r->m->config.gguf)
+        return embi_fail(
+            err, EMB_UNSUPPORTED, -1,
+            "the weights are GGUF, which is read, not rewritten: resize the model that "
+            "it was converted from");
     say_how_to_convert(r);
     return embi_fail(err, EMB_UNSUPPORTED, -1,
                      "PyTorch weights are not rewritten: expected safetensors");
