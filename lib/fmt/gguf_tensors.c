@@ -117,21 +117,17 @@ static emb_status check_offset(const struct info *info, uint64_t alignment, uint
     return EMB_OK;
 }
 
-/* The scales in the blocks of big-endian files are big-endian too: those are listed only. */
 static emb_status add_tensor(struct embi_reader *r, const struct info *info, bool swap,
                              emb_err *err)
 {
-    const struct embi_gguf_type *type = info->type;
-    bool blocks = type->elements > 1;
-    struct embi_tensor t = {.dtype = blocks && swap ? EMB_DTYPE_NONE : type->dtype,
+    struct embi_tensor t = {.dtype = info->type->dtype,
                             .ndim = (int)info->ndim,
                             .offset = info->offset,
                             .bytes = info->bytes,
                             .swap = swap};
     for (int k = 0; k < t.ndim; k++)
         t.shape[k] = info->shape[k];
-    (void)snprintf(t.type_name, sizeof t.type_name, "%s%s", type->name,
-                   blocks && swap ? " (big-endian)" : "");
+    (void)snprintf(t.type_name, sizeof t.type_name, "%s", info->type->name);
     return embi_reader_add(r, info->name, &t, err);
 }
 

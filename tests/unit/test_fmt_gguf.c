@@ -205,6 +205,7 @@ Test(gguf, sizes_of_types)
 {
     struct gguf_file f = {.version = 3};
     uint64_t offset = 0;
+    int read = 0;
     gguf_begin(&f, EMBI_LEN(types), 0);
     for (size_t i = 0; i < EMBI_LEN(types); i++) {
         gguf_info(&f, types[i].name, 3, 2 * types[i].elements, types[i].number, offset);
@@ -221,10 +222,14 @@ Test(gguf, sizes_of_types)
         cr_assert_eq(t->bytes, 6 * types[i].bytes);
         cr_assert_eq(t->offset, offset);
         cr_assert(t->ndim == 2 && t->shape[0] == 3 && t->shape[1] == 2 * types[i].elements);
-        if (types[i].elements == 1)
+        if (t->dtype) {
             cr_assert_str_eq(emb_dtype_name(t->dtype), types[i].name);
+            cr_assert_eq(emb_dtype_row_bytes(t->dtype, 2 * types[i].elements), 2 * types[i].bytes);
+        }
+        read += t->dtype != EMB_DTYPE_NONE;
         offset += (t->bytes + 31) / 32 * 32;
     }
+    cr_assert_eq(read, 8 + 12); /* plain numbers, blocks */
     embi_reader_close(r);
     embi_buf_free(&f.b);
 }
