@@ -242,7 +242,7 @@ emb_status embi_choose_input(struct embi_model *m, size_t *tensor, emb_err *err)
     const struct embi_architecture *arch = embi_architecture_of(&m->config);
     struct embi_weights *w = &m->weights;
     *tensor = 0;
-    if (w->n_tensors == 1 && !w->missing[0])
+    if (w->n_tensors == 1 && !w->missing)
         return EMB_OK;
     *tensor = arch ? match_any(w, arch->input, EMBI_ARCH_INPUTS) : EMBI_NO_TENSOR;
     if (*tensor != EMBI_NO_TENSOR)

@@ -22,8 +22,9 @@ struct embi_gguf_part {
 bool embi_gguf_part_of(const char *file, struct embi_gguf_part *part);
 
 /* Adds the other parts of a split model, whose headers are read: "NAME-00002-of-00003.gguf" lies
- * beside two others. A part that is not there is noted in w->missing. EMB_BAD_DATA: the parts
- * contradict each other or their names. Nothing happens where the file is no part. */
+ * beside two others. A part that is not there, or cannot be found by the name, is noted in
+ * w->missing. EMB_BAD_DATA: the parts contradict each other or their names. Nothing happens where
+ * the file is no part. */
 emb_status embi_gguf_join(struct embi_weights *w, emb_err *err);
 
 /* The .gguf files of a directory that have no config to say which counts: *name (malloc'd) is the

@@ -66,7 +66,8 @@ static uint64_t number_of(const struct embi_reader *r, const char *key)
 static void note_missing(struct embi_weights *w, emb_str file)
 {
     char shown[EMBI_SHOW_MAX];
-    (void)snprintf(w->missing, sizeof w->missing, "%s, a part of the model, is not there",
+    w->missing = EMB_IO;
+    (void)snprintf(w->missing_why, sizeof w->missing_why, "%s, a part of the model, is not there",
                    embi_show(shown, file));
 }
 
@@ -84,7 +85,7 @@ static emb_status add_parts(struct embi_weights *w, const char *dir,
             status = embi_fail_memory(err, SUFFIX_BYTES, "a file name");
         else if (embi_sidecar_exists(dir, file))
             status = embi_weights_add_file(w, dir, (emb_str){name.s, name.n}, err);
-        else if (!w->missing[0])
+        else if (!w->missing)
             note_missing(w, (emb_str){name.s, name.n});
     }
     embi_buf_free(&name);
@@ -133,7 +134,7 @@ static emb_status read_parts(struct embi_weights *w, const struct embi_gguf_part
         status = check_part(&w->files[i], part->count, err);
     if (!status)
         status = embi_weights_names_differ(w, err);
-    return status || w->missing[0] ? status : check_total(w, err);
+    return status || w->missing ? status : check_total(w, err);
 }
 
 emb_status embi_gguf_join(struct embi_weights *w, emb_err *err)
@@ -145,7 +146,8 @@ emb_status embi_gguf_join(struct embi_weights *w, emb_err *err)
     if (count <= 1)
         return EMB_OK;
     if (!embi_gguf_part_of(w->files[0].name, &part)) {
-        (void)snprintf(w->missing, sizeof w->missing,
+        w->missing = EMB_UNSUPPORTED;
+        (void)snprintf(w->missing_why, sizeof w->missing_why,
                        "it is part %" PRIu64 " of %" PRIu64
                        " of a model, under a name that does not say where the others are",
                        number_of(r, "split.no") + 1, count);

@@ -195,7 +195,7 @@ emb_status embi_weights_read_there(struct embi_weights *w, emb_err *err)
 
 emb_status embi_weights_whole(const struct embi_weights *w, emb_err *err)
 {
-    return w->missing[0] ? embi_fail(err, EMB_IO, -1, "%s", w->missing) : EMB_OK;
+    return w->missing ? embi_fail(err, w->missing, -1, "%s", w->missing_why) : EMB_OK;
 }
 
 emb_status embi_weights_read_all(struct embi_weights *w, emb_err *err)

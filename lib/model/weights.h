@@ -34,7 +34,9 @@ struct embi_weights {
     size_t n_tensors;
     struct embi_buf names; /* never moves */
     bool indexed;          /* an index names the tensors; else the files themselves do */
-    char missing[160];     /* why other files of the model are not here; "": all are   */
+    emb_status missing;    /* of asking for what other files of the model may have that are not
+                              here, or EMB_OK: all are                                  */
+    char missing_why[160];
 };
 
 /* One file that is open already, and the other parts of a split model; takes the reader over, on
@@ -63,7 +65,8 @@ emb_status embi_weights_read(struct embi_weights *w, size_t i, const struct embi
 emb_status embi_weights_read_there(struct embi_weights *w, emb_err *err);
 emb_status embi_weights_read_all(struct embi_weights *w, emb_err *err);
 
-/* EMB_IO where a file of the model is missing that no tensor known here lies in. */
+/* w->missing: a file is not here that may hold what no other does. EMB_IO: it is not there;
+ * EMB_UNSUPPORTED: nobody knows where it is. */
 emb_status embi_weights_whole(const struct embi_weights *w, emb_err *err);
 
 /* EMB_BAD_DATA where two tensors have one name: which one counts cannot be known. */

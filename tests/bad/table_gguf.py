@@ -206,7 +206,7 @@ CASES = [
     parts("a named tensor is missing", split(0, 2, 2, EMBEDDING), None,
           f"no tensor 'output.weight' here: {TWO}, a part of the model, is not there", code=4,
           args=f"lookup 0 -t {ONE}#output.weight", path=f"{ONE}#output.weight"),
-    Case("gguf: parts: another name", "lookup 0 --head -t t.gguf", 4,
+    Case("gguf: parts: another name", "lookup 0 --head -t t.gguf", 3,
          "t.gguf: it is part 1 of 2 of a model, under a name that does not say where the others are",
          {"t.gguf": split(0, 2, 2, EMBEDDING)}),
     # directories
