@@ -13,6 +13,7 @@ TESTS = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS / "cases"), str(TESTS / "bad")]
 
 import craft          # noqa: E402
+import table_gguf     # noqa: E402
 import table_ids      # noqa: E402
 import table_kinds    # noqa: E402
 import table_models   # noqa: E402
@@ -22,7 +23,7 @@ import table_torch    # noqa: E402
 import table_words    # noqa: E402
 
 LARGEST = 16384
-BAD = [table_ids, table_kinds, table_models, table_npy, table_safetensors, table_torch, table_words]
+BAD = [table_gguf, table_ids, table_kinds, table_models, table_npy, table_safetensors, table_torch, table_words]
 
 # Which targets a file is for: by the end of its name, or by a part of its path.
 FOR = [
@@ -31,6 +32,7 @@ FOR = [
     ("word2vec", lambda n: n.endswith(".bin") and "hf/" not in n and "torch" not in n),
     ("text", lambda n: n.endswith((".txt", ".vec"))),
     ("torch", lambda n: n.endswith((".pt", ".pth", ".ckpt")) or ("torch" in n and n.endswith(".bin"))),
+    ("gguf", lambda n: n.endswith(".gguf")),
     ("zip", lambda n: n.endswith((".pt", ".pth", ".ckpt", ".npz", ".zip"))),
     ("tokenizer_json", lambda n: n.endswith("tokenizer.json") or ("tokenizers/" in n and n.endswith(".json"))),
     ("vocab_json", lambda n: n.endswith(("vocab.json", "added_tokens.json"))),

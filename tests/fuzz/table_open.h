@@ -49,7 +49,8 @@ static inline emb_table *fuzz_open_model(const struct fuzz_file *f)
     }
     if (!fuzz_went_well(embi_model_table(fuzz_ctx(), m, 0, &table, &err), &err))
         return NULL;
-    if (fuzz_went_well(embi_model_map_rows(m, table, &err), &err))
+    if (fuzz_went_well(embi_model_map_rows(m, table, &err), &err) &&
+        fuzz_went_well(embi_model_give_tokens(m, table, &err), &err))
         return table;
     emb_table_close(table);
     return NULL;
