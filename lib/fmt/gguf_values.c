@@ -14,7 +14,7 @@
 
 enum {
     ELEMENTS_MAX = 1 << 30, /* as in ggml                                                      */
-    STRINGS_MAX = 1 << 24,  /* far above any vocabulary: what is walked along takes time       */
+    STRINGS_MAX = 1 << 22,  /* far above any vocabulary: what is walked along takes time       */
     WALKED_BYTES = 1 << 24  /* along an array, after which they need not stay in memory        */
 };
 

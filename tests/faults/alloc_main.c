@@ -438,6 +438,10 @@ static const struct scenario scenarios[] = {
     {"read torch legacy", run_read, .url = GOLDEN("torch2/tied_legacy.pth")},
     {"read torch checkpoint", run_read, .url = GOLDEN("torch2/checkpoint.ckpt")},
     {"read torch shards", run_read, .url = GOLDEN("torch2/sharded")},
+    {"read GGUF", run_read, .url = GOLDEN("gguf/model_llama.gguf")},
+    {"read GGUF, big-endian", run_read, .url = GOLDEN("gguf/model_gpt2_big_endian.gguf")},
+    {"read GGUF in parts", run_read, .url = GOLDEN("gguf/split-00002-of-00002.gguf")},
+    {"read GGUF of a directory", run_read, .url = "parts"},
     {"read gpt2", run_read, .url = GOLDEN("hf/gpt2_tied")},
     {"read llama shards", run_read, .url = GOLDEN("hf/llama_sharded")},
     {"read shards of no known architecture", run_read, .url = "plain"},
@@ -597,6 +601,18 @@ static void make_plain(const char *data)
     }
 }
 
+/* A GGUF model in two parts, in a folder of its own. */
+static void make_parts(const char *data)
+{
+    char link[4200], name[64];
+    need(mkdir("parts", 0777) == 0, "parts");
+    for (int i = 1; i <= 2; i++) {
+        snprintf(link, sizeof link, "%s/golden/gguf/split-0000%d-of-00002.gguf", data, i);
+        snprintf(name, sizeof name, "parts/split-0000%d-of-00002.gguf", i);
+        need(symlink(link, name) == 0, name);
+    }
+}
+
 /* A raw file of rows that are all equal. */
 static void put_zeros(const char *path, size_t rows)
 {
@@ -615,6 +631,7 @@ static void make_folder(const char *data, char *where)
     snprintf(link, sizeof link, "%s/golden/tokenizers/ranks.tiktoken", full);
     need(symlink(link, "ranks/cl.tiktoken") == 0, "ranks");
     make_plain(full);
+    make_parts(full);
     put_zeros("ties.raw", 300);
     put_zeros("long.raw", 2000);
     FILE *f = fopen("words.txt", "w");
