@@ -213,10 +213,11 @@ bool embi_gguf_number(const struct embi_reader *r, const struct embi_gguf_value 
     if (!v || (!is_signed(v->kind) && !is_unsigned(v->kind)))
         return false;
     unsigned n = kinds[v->kind].bytes;
+    uint64_t highest = v->at + (p->swap ? 0 : n - 1);
     *x = 0;
     for (unsigned i = 0; i < n; i++) /* the highest byte first */
-        *x = *x << 8 | p->file[v->at + (p->swap ? i : n - 1 - i)];
-    return is_unsigned(v->kind) || !(*x >> (8 * n - 1));
+        *x = *x << 8 | p->file[p->swap ? highest + i : highest - i];
+    return is_unsigned(v->kind) || !(p->file[highest] & 0x80);
 }
 
 emb_str embi_gguf_string(const struct embi_reader *r, const struct embi_gguf_value *v)
