@@ -627,7 +627,8 @@ typedef struct emb_writer emb_writer;
 /* One array to be written. shape[0] may be EMB_ROWS_UNKNOWN where the target is a regular file or
  * the format needs no count (text, raw): it is then what was put. */
 typedef struct emb_array {
-    const char *name; /* in formats with names; NULL: "embedding.weight" */
+    const char *name; /* in formats with names; NULL: "embedding.weight", in GGUF
+                         "token_embd.weight" */
     emb_dtype dtype;
     int ndim; /* 1..4 */
     uint64_t shape[4];
@@ -635,12 +636,16 @@ typedef struct emb_array {
 
 typedef struct emb_write_opts {
     size_t size;
-    const char *format; /* "npy", "npz", "safetensors", "raw", "text", "word2vec" or
+    const char *format; /* "npy", "npz", "safetensors", "gguf", "raw", "text", "word2vec" or
                            "word2vec-text"; NULL: by the extension of the path */
     bool force;         /* replace what exists */
     int sync;           /* fsync before the name appears: 1 yes, -1 no, 0 only where something
                            is replaced */
     bool tokens;        /* a token comes with every row */
+    const emb_str *all_tokens; /* all of them beforehand, s NULL: the row has none; NULL: they come
+                                  with the rows. GGUF, whose tokens stand before the rows, needs
+                                  them. They stay the caller's, and as they are until the writer is
+                                  closed. The row count must be known       [arrays[0].shape[0]] */
 } emb_write_opts;
 
 /* Begins a file that holds `arrays` [n], in this order; they are copied. EMB_EXISTS: it is there,
@@ -653,7 +658,7 @@ EMB_API emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_arr
 
 /* Appends rows to the current array: block.dims must be the product of the shape after its first
  * axis, or the last axis alone; block.dtype that of the array. tokens [block.rows], or NULL where
- * opts.tokens was not set. EMB_BAD_DATA with err->at = the row of the file: its token is one that
+ * opts.tokens was not set, or opts.all_tokens was. EMB_BAD_DATA with err->at = the row of the file: its token is one that
  * the format cannot hold. */
 EMB_API emb_status emb_writer_put(emb_writer *writer, const emb_block *block, const emb_str *tokens,
                                   emb_err *err);

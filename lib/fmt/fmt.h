@@ -95,7 +95,8 @@ struct embi_sink {
     size_t n, current;
     uint64_t elements; /* of the current array that were put */
     bool tokens;
-    struct embi_buf buf; /* scratch for text formats */
+    const emb_str *all_tokens; /* [arrays[0].shape[0]] where they were known beforehand, or NULL */
+    struct embi_buf buf;       /* scratch for text formats */
     void *state;
 };
 
@@ -103,9 +104,10 @@ struct embi_sink {
 enum {
     EMBI_FMT_READ = 1,
     EMBI_FMT_WRITE = 2,
-    EMBI_FMT_TOKENS = 4, /* holds tokens beside the rows */
-    EMBI_FMT_NAMES = 8,  /* tensors have names; several may be written */
-    EMBI_FMT_STREAM = 16 /* can be written without knowing the row count, even to a pipe */
+    EMBI_FMT_TOKENS = 4,        /* holds tokens beside the rows */
+    EMBI_FMT_NAMES = 8,         /* tensors have names; several may be written */
+    EMBI_FMT_STREAM = 16,       /* can be written without knowing the row count, even to a pipe */
+    EMBI_FMT_TOKENS_FIRST = 256 /* its tokens stand before the rows: it needs all_tokens */
 };
 
 struct embi_format {
@@ -113,6 +115,7 @@ struct embi_format {
     const char *about; /* for people: "NumPy array" */
     const char *exts;  /* " .npy ": extensions with blanks around */
     unsigned caps;
+    const char *array_name; /* what it calls an array without a name; NULL: "embedding.weight" */
 
     /* 0: no; 100: magic bytes that nothing else has; ext (".npy", lower case) may tip the scales.
      * Sees the first min(size, EMBI_PROBE_BYTES) bytes. */

@@ -5,6 +5,7 @@
  * docs/gguf.md of ggml, and gguf.cpp there for what it refuses.
  */
 #include "fmt/gguf_read.h"
+#include "fmt/sink.h"
 
 #include "util/err.h"
 
@@ -121,8 +122,15 @@ const struct embi_format embi_format_gguf = {
     .name = "gguf",
     .about = "a GGUF model",
     .exts = " .gguf ",
-    .caps = EMBI_FMT_READ | EMBI_FMT_NAMES,
+    .caps =
+        EMBI_FMT_READ | EMBI_FMT_WRITE | EMBI_FMT_NAMES | EMBI_FMT_TOKENS | EMBI_FMT_TOKENS_FIRST,
+    .array_name = "token_embd.weight",
     .probe = probe,
     .open = open_gguf,
+    .check = embi_gguf_check,
+    .begin = embi_gguf_begin,
+    .put = embi_sink_put,
+    .finish = embi_gguf_finish,
+    .end = embi_gguf_end,
     .free = free_gguf,
 };

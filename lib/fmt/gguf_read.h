@@ -1,5 +1,5 @@
-/* gguf_read.h - what the parts of the GGUF reader share: a place in the file, element types, the
- * list of values. Only for gguf*.c.
+/* gguf_read.h - what the parts of the GGUF reader share, and some of it the writer: a place in the
+ * file, element types, the list of values. Only for gguf*.c.
  */
 #ifndef EMBI_FMT_GGUF_READ_H
 #define EMBI_FMT_GGUF_READ_H
@@ -38,6 +38,9 @@ struct embi_gguf {
     size_t n, capacity;
 };
 
+/* Strings of an array: far above any vocabulary, for what is walked along takes time. */
+#define EMBI_GGUF_STRINGS_MAX (1 << 22)
+
 /* Reads n keys with their values. */
 emb_status embi_gguf_read_values(struct embi_gguf *g, uint64_t n, emb_err *err);
 
@@ -58,5 +61,14 @@ struct embi_gguf_type {
 
 /* The type of that number, or NULL: none, or one that ggml has given up. */
 const struct embi_gguf_type *embi_gguf_type(uint32_t number);
+
+/* The number of a type; false: ggml has no such type. */
+bool embi_gguf_type_number(emb_dtype dtype, uint32_t *number);
+
+/* The writer (gguf_write.c): as in struct embi_format. */
+emb_status embi_gguf_check(const struct embi_sink *s, emb_err *err);
+emb_status embi_gguf_begin(struct embi_sink *s, emb_err *err);
+emb_status embi_gguf_finish(struct embi_sink *s, emb_err *err);
+emb_status embi_gguf_end(struct embi_sink *s, emb_err *err);
 
 #endif

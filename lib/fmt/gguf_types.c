@@ -47,3 +47,13 @@ const struct embi_gguf_type *embi_gguf_type(uint32_t number)
 {
     return number < EMBI_LEN(types) && types[number].name ? &types[number] : NULL;
 }
+
+bool embi_gguf_type_number(emb_dtype dtype, uint32_t *number)
+{
+    for (size_t i = 0; i < EMBI_LEN(types); i++)
+        if (types[i].name && types[i].dtype == dtype) {
+            *number = (uint32_t)i;
+            return dtype != EMB_DTYPE_NONE;
+        }
+    return false;
+}

@@ -14,7 +14,6 @@
 
 enum {
     ELEMENTS_MAX = 1 << 30, /* as in ggml                                                      */
-    STRINGS_MAX = 1 << 22,  /* far above any vocabulary: what is walked along takes time       */
     WALKED_BYTES = 1 << 24  /* along an array, after which they need not stay in memory        */
 };
 
@@ -58,10 +57,10 @@ static emb_status skip_strings(struct embi_gguf_place *p, uint64_t n, emb_err *e
 {
     emb_str text;
     emb_status status = EMB_OK;
-    if (n > STRINGS_MAX)
+    if (n > EMBI_GGUF_STRINGS_MAX)
         return embi_fail(err, EMB_UNSUPPORTED, (int64_t)p->at,
                          "an array of %" PRIu64 " strings; more than %d are not believed", n,
-                         STRINGS_MAX);
+                         EMBI_GGUF_STRINGS_MAX);
     for (uint64_t i = 0, from = p->at; !status && i < n; i++) {
         status = embi_gguf_text(p, "a string", &text, err);
         if (p->at - from < WALKED_BYTES)

@@ -58,7 +58,7 @@ emb_status embi_sink_check_names(const struct embi_sink *s, emb_err *err)
 emb_status embi_sink_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
                          const emb_str *tokens, emb_err *err)
 {
-    (void)tokens; /* refused by the check */
+    (void)tokens; /* refused by the check, or written before the rows */
     return embi_io_append(s->io, data, (size_t)n_bytes, err);
 }
 

@@ -59,7 +59,9 @@ static emb_status copy_arrays(emb_writer *w, const emb_array *arrays, size_t n, 
         if (status)
             return status;
         w->arrays[i] = arrays[i];
-        w->arrays[i].name = strdup(arrays[i].name ? arrays[i].name : DEFAULT_NAME);
+        const char *unnamed =
+            w->sink.format->array_name ? w->sink.format->array_name : DEFAULT_NAME;
+        w->arrays[i].name = strdup(arrays[i].name ? arrays[i].name : unnamed);
         if (!w->arrays[i].name)
             return embi_fail_memory(err, sizeof *arrays, "a name");
         w->sink.n = i + 1;
@@ -79,9 +81,17 @@ static emb_status choose_format(struct embi_sink *s, const char *path, const cha
                          "no format for that extension: name the format of the output");
     if (!(s->format->caps & EMBI_FMT_WRITE))
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot be written", s->format->name);
+    return EMB_OK;
+}
+
+/* Can the format hold these arrays, with these tokens? */
+static emb_status check_format(const struct embi_sink *s, emb_err *err)
+{
     if (s->n > 1 && !(s->format->caps & EMBI_FMT_NAMES))
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%s holds one array, not %zu", s->format->name,
                          s->n);
+    if (s->all_tokens && s->arrays[0].shape[0] == EMB_ROWS_UNKNOWN)
+        return embi_fail(err, EMB_BAD_ARG, -1, "tokens of an unknown number of rows");
     return s->format->check ? s->format->check(s, err) : EMB_OK;
 }
 
@@ -129,9 +139,13 @@ emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_array *arra
     struct embi_sink *s = &w->sink;
     s->env = &ctx->env;
     s->tokens = EMBI_HAS(opts, tokens) && opts->tokens;
-    emb_status status = copy_arrays(w, arrays, n, err);
+    s->all_tokens = EMBI_HAS(opts, all_tokens) ? opts->all_tokens : NULL;
+    s->tokens = s->tokens || s->all_tokens;
+    emb_status status = choose_format(s, path, EMBI_HAS(opts, format) ? opts->format : NULL, err);
     if (!status)
-        status = choose_format(s, path, EMBI_HAS(opts, format) ? opts->format : NULL, err);
+        status = copy_arrays(w, arrays, n, err);
+    if (!status)
+        status = check_format(s, err);
     if (!status)
         status = embi_io_open(s->env, path, embi_write_mode(opts), &s->io, err);
     if (!status)
@@ -164,6 +178,19 @@ static emb_status put_rows(struct embi_sink *s, const emb_block *b, const emb_st
     return EMB_OK;
 }
 
+/* The tokens of the next rows, out of all of them; false: there are not so many. Arrays after the
+ * first have none. */
+static bool tokens_of(const struct embi_sink *s, const emb_block *block, const emb_str **tokens)
+{
+    const emb_array *a = &s->arrays[0];
+    uint64_t entry = product(a->shape, 1, a->ndim), n = block->rows * block->dims;
+    *tokens = NULL;
+    if (s->current > 0 || entry == 0)
+        return true;
+    *tokens = s->all_tokens + s->elements / entry;
+    return embi_inside(s->elements, n, a->shape[0] * entry);
+}
+
 emb_status emb_writer_put(emb_writer *w, const emb_block *block, const emb_str *tokens,
                           emb_err *err)
 {
@@ -177,8 +204,11 @@ emb_status emb_writer_put(emb_writer *w, const emb_block *block, const emb_str *
         return embi_fail(err, EMB_BAD_ARG, -1, "put: expected rows of %llu %s, found %u %s",
                          (unsigned long long)last, emb_dtype_name(a->dtype), block->dims,
                          emb_dtype_name(block->dtype));
-    if (s->tokens && !tokens)
+    if (s->tokens && !tokens && !s->all_tokens)
         return embi_fail(err, EMB_BAD_ARG, -1, "put: rows without tokens");
+    if (s->all_tokens && !tokens_of(s, block, &tokens))
+        return embi_fail(err, EMB_BAD_ARG, -1, "put: more than the %llu rows that have tokens",
+                         (unsigned long long)s->arrays[0].shape[0]);
     s->elements += block->rows * block->dims;
     return put_rows(s, block, s->tokens ? tokens : NULL, err);
 }
