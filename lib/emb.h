@@ -102,7 +102,7 @@ EMB_API const char *emb_version(void);
  * infinities (OCP OFP8 "E4M3FN"), E5M2 has them, the FNUZ variants have one NaN and no negative
  * zero, E8M0 holds powers of two only. Integers are tables too (quantised ids, counts).
  *
- * The block types, EMB_Q4_0 and those after it, are the quantised types of GGUF: 32 or 256
+ * The block types, EMB_Q4_0 and those after it, are the quantised types of GGUF: 32 to 256
  * numbers of a row share a scale and lie in one block of bytes. A single number has no bytes of its
  * own there, so rows and whole blocks are what is copied and converted; d is a multiple of the
  * block. Their numbers are f32: every function that computes reads them as that.
@@ -139,6 +139,12 @@ typedef enum emb_dtype {
     EMB_Q6_K,
     EMB_IQ4_NL,
     EMB_IQ4_XS,
+    EMB_MXFP4,
+    EMB_NVFP4,
+    EMB_TQ1_0,
+    EMB_TQ2_0,
+    EMB_Q1_0,
+    EMB_Q2_0,
     EMB_DTYPE_COUNT
 } emb_dtype;
 
@@ -151,7 +157,7 @@ EMB_API emb_dtype emb_dtype_parse(const char *name);
 /* Bytes of one element; 0 for EMB_DTYPE_NONE and for block types: see emb_dtype_row_bytes. */
 EMB_API size_t emb_dtype_bytes(emb_dtype dtype);
 
-/* Numbers that lie in one block: 32 or 256 for block types, 1 for the others, 0 for
+/* Numbers that lie in one block: 32, 64, 128 or 256 for block types, 1 for the others, 0 for
  * EMB_DTYPE_NONE. */
 EMB_API uint32_t emb_dtype_block(emb_dtype dtype);
 

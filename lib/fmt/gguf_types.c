@@ -35,12 +35,12 @@ static const struct embi_gguf_type types[] = {
     [28] = {"f64", EMB_F64, 1, 8},
     [29] = {"iq1_m", EMB_DTYPE_NONE, 256, 56},
     [30] = {"bf16", EMB_BF16, 1, 2},
-    [34] = {"tq1_0", EMB_DTYPE_NONE, 256, 54},
-    [35] = {"tq2_0", EMB_DTYPE_NONE, 256, 66},
-    [39] = {"mxfp4", EMB_DTYPE_NONE, 32, 17},
-    [40] = {"nvfp4", EMB_DTYPE_NONE, 64, 36},
-    [41] = {"q1_0", EMB_DTYPE_NONE, 128, 18},
-    [42] = {"q2_0", EMB_DTYPE_NONE, 64, 18},
+    [34] = {"tq1_0", EMB_TQ1_0, 256, 54},
+    [35] = {"tq2_0", EMB_TQ2_0, 256, 66},
+    [39] = {"mxfp4", EMB_MXFP4, 32, 17},
+    [40] = {"nvfp4", EMB_NVFP4, 64, 36},
+    [41] = {"q1_0", EMB_Q1_0, 128, 18},
+    [42] = {"q2_0", EMB_Q2_0, 64, 18},
 };
 
 const struct embi_gguf_type *embi_gguf_type(uint32_t number)

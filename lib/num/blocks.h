@@ -1,6 +1,6 @@
 /* blocks.h - the quantised block types of GGUF: whole blocks to f32 and, for two of them, back.
  *
- * A block is 32 or 256 numbers of one row with their scales; num/dtype.h has the sizes. Nothing
+ * A block is 32 to 256 numbers of one row with their scales; num/dtype.h has the sizes. Nothing
  * here needs alignment.
  */
 #ifndef EMBI_NUM_BLOCKS_H

@@ -45,6 +45,12 @@ static const struct {
     [EMB_Q6_K] = {"q6_k", 210, false, 256},
     [EMB_IQ4_NL] = {"iq4_nl", 18, false, 32},
     [EMB_IQ4_XS] = {"iq4_xs", 136, false, 256},
+    [EMB_MXFP4] = {"mxfp4", 17, false, 32},
+    [EMB_NVFP4] = {"nvfp4", 36, false, 64},
+    [EMB_TQ1_0] = {"tq1_0", 54, false, 256},
+    [EMB_TQ2_0] = {"tq2_0", 66, false, 256},
+    [EMB_Q1_0] = {"q1_0", 18, false, 128},
+    [EMB_Q2_0] = {"q2_0", 18, false, 64},
 };
 
 const char *emb_dtype_name(emb_dtype dtype)

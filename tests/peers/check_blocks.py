@@ -7,9 +7,11 @@ from peer import TOOL, library, main
 
 CONVERT = Path(TOOL).parent / "tests/peers/convert_numbers"
 RNG = np.random.default_rng(11)
-TYPES = ["q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "iq4_nl", "iq4_xs"]
+TYPES = ["q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "iq4_nl", "iq4_xs",
+         "mxfp4", "nvfp4", "tq1_0", "tq2_0"]
 # Where the f16 scales of a block are.
-SCALES = {"q4_1": (0, 2), "q5_1": (0, 2), "q2_K": (80, 82), "q3_K": (108,), "q4_K": (0, 2), "q5_K": (0, 2), "q6_K": (208,)}
+SCALES = {"q4_1": (0, 2), "q5_1": (0, 2), "q2_K": (80, 82), "q3_K": (108,), "q4_K": (0, 2), "q5_K": (0, 2), "q6_K": (208,),
+          "mxfp4": (), "nvfp4": (), "tq1_0": (52,), "tq2_0": (64,)}
 
 
 def convert(source, target, data):

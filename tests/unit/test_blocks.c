@@ -17,9 +17,9 @@ static const int points[POINTS] = {0, 1, 15, 16, 17, 31, 32, 63, 64, 100, 127, 1
 
 static const struct vector {
     emb_dtype dtype;
-    int scale_at, second_at; /* where f16 scales are; -1: there is no second one */
+    int scale_at, second_at; /* where f16 scales are; -1: there is none */
     double sum;
-    float values[POINTS]; /* at `points`; of 32 numbers the first 6 */
+    float values[POINTS]; /* at `points`, as many as the block has; NAN: not known */
 } vectors[] = {
     {EMB_Q4_0, 0, -1, -25.5, {-2.5f, 1, -1, -3.5f, -3.5f, 0.5f}},
     {EMB_Q4_1, 0, 2, 121, {0.75f, 4.25f, 2.25f, 1.25f, 1.25f, 5.25f}},
@@ -56,6 +56,16 @@ static const struct vector {
      23003,
      {212.5f, -884, -1079.5f, -416.5f, -297.5f, 450.5f, 735, 735, -356, 735, 525, -622.5f, -190,
       -14.5f}},
+    {EMB_MXFP4, -1, -1, 22.5, {-2, 1.5f, -6, 0, 0.5f, 0}},
+    {EMB_NVFP4, -1, -1, 28.5, {0.5f, 0, 3, 8, -6, -2, -0.75f, 0.25f}},
+    {EMB_TQ2_0, 64, -1, 65.5, {0, -0.5f, 1, 1, 0.5f, 0, 0, 0, -0.5f, -0.5f, -0.5f, 0, 0, -0.5f}},
+    {EMB_TQ1_0,
+     52,
+     -1,
+     -6.5,
+     {-0.5f, -0.5f, 0, 0, 0, -0.5f, -0.5f, -0.5f, -0.5f, 0, 0, 0, -0.5f, 0}},
+    {EMB_Q1_0, 0, -1, -2, {0.5f, 0.5f, -0.5f, 0.5f, -0.5f, -0.5f, NAN, NAN, -0.5f, NAN, 0.5f}},
+    {EMB_Q2_0, 0, -1, 13.5, {1, -0.5f, -0.5f, 1, 1, 0, -0.5f, 0.5f}},
 };
 
 Test(blocks, names_and_sizes)
@@ -68,6 +78,8 @@ Test(blocks, names_and_sizes)
         {"q4_0", 32, 18},   {"q4_1", 32, 20},   {"q5_0", 32, 22},   {"q5_1", 32, 24},
         {"q8_0", 32, 34},   {"q2_k", 256, 84},  {"q3_k", 256, 110}, {"q4_k", 256, 144},
         {"q5_k", 256, 176}, {"q6_k", 256, 210}, {"iq4_nl", 32, 18}, {"iq4_xs", 256, 136},
+        {"mxfp4", 32, 17},  {"nvfp4", 64, 36},  {"tq1_0", 256, 54}, {"tq2_0", 256, 66},
+        {"q1_0", 128, 18},  {"q2_0", 64, 18},
     };
     cr_assert_eq(EMBI_LEN(want), EMB_DTYPE_COUNT - EMB_Q4_0);
     for (size_t i = 0; i < EMBI_LEN(want); i++) {
@@ -97,7 +109,12 @@ static void make_block(unsigned char *b, const struct vector *v)
     size_t bytes = embi_dtype_block_bytes(v->dtype);
     for (size_t k = 0; k < bytes; k++)
         b[k] = (unsigned char)(7 * k + 13 * (k >> 3) + 5);
-    put_f16(b + v->scale_at, 0x3800); /* 0.5 */
+    if (v->scale_at >= 0)
+        put_f16(b + v->scale_at, 0x3800); /* 0.5 */
+    if (v->dtype == EMB_MXFP4)
+        b[0] = 127; /* 1 */
+    if (v->dtype == EMB_NVFP4)
+        memcpy(b, (const unsigned char[]){0x38, 0x40, 0x30, 0x28}, 4); /* 1, 2, 1/2, 1/4 */
     if (v->second_at >= 0)
         put_f16(b + v->second_at, 0x3400); /* 0.25 */
 }
@@ -121,8 +138,8 @@ Test(blocks, one_of_each_type)
         }
         cr_expect_eq(sum, v->sum, "%s: %g", name, sum);
         for (size_t k = 0; k < POINTS && points[k] < (int)n; k++)
-            cr_expect_eq(y[points[k]], v->values[k], "%s at %d: %g", name, points[k],
-                         (double)y[points[k]]);
+            cr_expect(isnan(v->values[k]) || y[points[k]] == v->values[k], "%s at %d: %g", name,
+                      points[k], (double)y[points[k]]);
     }
 }
 
