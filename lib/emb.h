@@ -664,8 +664,8 @@ EMB_API emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_arr
 
 /* Appends rows to the current array: block.dims must be the product of the shape after its first
  * axis, or the last axis alone; block.dtype that of the array. tokens [block.rows], or NULL where
- * opts.tokens was not set, or opts.all_tokens was. EMB_BAD_DATA with err->at = the row of the file: its token is one that
- * the format cannot hold. */
+ * opts.tokens was not set, or opts.all_tokens was. EMB_BAD_DATA with err->at = the row of the
+ * file: its token is one that the format cannot hold. */
 EMB_API emb_status emb_writer_put(emb_writer *writer, const emb_block *block, const emb_str *tokens,
                                   emb_err *err);
 

@@ -1,5 +1,5 @@
-/* blocks_k.c - the scalar decoders of K-quants: 256 numbers a block, in groups of 16 or 32 with small
- * scales of their own. blocks.c says what holds for all decoders.
+/* blocks_k.c - the scalar decoders of K-quants: 256 numbers a block, in groups of 16 or 32 with
+ * small scales of their own. blocks.c says what holds for all decoders.
  */
 #include "num/blocks.h"
 #include "num/blocks_decode.h"

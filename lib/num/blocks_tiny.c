@@ -1,5 +1,5 @@
-/* blocks_tiny.c - the scalar decoders of blocks with numbers of 1 or 2 bits, of three values, and of
- * 4-bit floats (e2m1, as OCP MX has them). blocks.c says what holds for all decoders.
+/* blocks_tiny.c - the scalar decoders of blocks with numbers of 1 or 2 bits, of three values, and
+ * of 4-bit floats (e2m1, as OCP MX has them). blocks.c says what holds for all decoders.
  */
 #include "num/blocks_decode.h"
 

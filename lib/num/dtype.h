@@ -26,7 +26,7 @@ void embi_to_f64(double *dst, const void *src, emb_dtype src_dtype, size_t n);
 /* One element as f64, of a type whose elements have bytes of their own. */
 double embi_element(const void *src, emb_dtype dtype);
 
-/* Bytes of one block (emb_dtype_block), which of most types is one element; 0 for EMB_DTYPE_NONE. */
+/* Bytes of one block (emb_dtype_block), which is one element of most types; 0: EMB_DTYPE_NONE. */
 size_t embi_dtype_block_bytes(emb_dtype dtype);
 
 /* EMB_BAD_DATA: element i cannot go to the integer type. */
