@@ -51,6 +51,8 @@ static emb_status check_array(const emb_array *a, emb_err *err)
 
 static emb_status copy_arrays(emb_writer *w, const emb_array *arrays, size_t n, emb_err *err)
 {
+    if (w->sink.all_tokens && arrays[0].shape[0] == EMB_ROWS_UNKNOWN)
+        return embi_fail(err, EMB_BAD_ARG, -1, "tokens of an unknown number of rows");
     w->arrays = calloc(n, sizeof *w->arrays);
     if (!w->arrays)
         return embi_fail_memory(err, n * sizeof *arrays, "arrays");
@@ -90,8 +92,6 @@ static emb_status check_format(const struct embi_sink *s, emb_err *err)
     if (s->n > 1 && !(s->format->caps & EMBI_FMT_NAMES))
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%s holds one array, not %zu", s->format->name,
                          s->n);
-    if (s->all_tokens && s->arrays[0].shape[0] == EMB_ROWS_UNKNOWN)
-        return embi_fail(err, EMB_BAD_ARG, -1, "tokens of an unknown number of rows");
     return s->format->check ? s->format->check(s, err) : EMB_OK;
 }
 
