@@ -42,6 +42,7 @@ static void read_env(struct run_env *env)
     env->threads = variable("EMBTOOL_THREADS");
     env->disable_cpu = variable("EMB_DISABLE_CPU");
     env->plugin_path = variable("EMB_PLUGIN_PATH");
+    env->temp_dir = variable("TMPDIR");
     env->hf_hub_cache = variable("HF_HUB_CACHE");
     if (!env->hf_hub_cache)
         env->hf_hub_cache = variable("HUGGINGFACE_HUB_CACHE");
@@ -138,6 +139,7 @@ static int make_context(struct run *run)
     if (code)
         return code;
     opts.disable_cpu = run->env.disable_cpu;
+    opts.temp_dir = run->env.temp_dir ? run->env.temp_dir : "/var/tmp"; /* which is on a disk */
     opts.hub_cache = hub_cache(&run->env, &cache);
     place_plugins(run->env.plugin_path, &plugins);
     opts.plugin_path = embi_buf_cstr(&plugins);

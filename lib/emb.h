@@ -229,6 +229,8 @@ typedef struct emb_ctx_opts {
                                 has a plugin gives it. NULL: no plugins */
     emb_temp_fn *temp;       /* NULL: nobody needs to know */
     void *temp_arg;
+    const char *temp_dir; /* where packed tables go whose content is large against the free
+                                memory, as files without a name; NULL: they stay in memory */
 } emb_ctx_opts;
 
 /* EMB_BAD_ARG: threads outside 0..4096. Threads are started when there is work for them. Free with

@@ -1,11 +1,11 @@
-/* fmt.c - the list of formats, and what is the same for all: choosing one by name, extension or
- * bytes, opening and closing a reader, and turning a tensor into the layout of a table.
+/* fmt.c - the list of formats, and what is the same for all: opening and closing a reader, and
+ * turning a tensor into the layout of a table.
  *
- * Formats bid for a file (their probe); the highest bid wins. A new format is one file and one line
- * in the list. Nothing here knows what is inside a file.
+ * A new format is one file and one line in the list. Nothing here knows what is inside a file.
  */
-#include "fmt/foreign.h"
+#include "fmt/fmt.h"
 #include "fmt/shape.h"
+#include "fmt/unwrap.h"
 
 #include "util/err.h"
 
@@ -20,107 +20,6 @@ const struct embi_format *const embi_formats[] = {
     &embi_format_text,        &embi_format_word2vec_text,
     &embi_format_raw,         NULL,
 };
-
-/* ------------------------------------------------------------------------------------------------
- * Choosing
- */
-
-enum { EXT_MAX = 16 };
-
-/* The extension of the last part of path, with its dot, in lower case; "" if there is none. The
- * copy does not depend on the locale. */
-static const char *extension(char out[EXT_MAX], const char *path)
-{
-    const char *dot = NULL;
-    for (const char *p = path; p && *p; p++)
-        dot = *p == '.' ? p : *p == '/' ? NULL : dot;
-    out[0] = '\0';
-    if (!dot || strlen(dot) >= EXT_MAX)
-        return out;
-    size_t n = 0;
-    for (; dot[n]; n++)
-        out[n] = (char)(dot[n] >= 'A' && dot[n] <= 'Z' ? dot[n] + 32 : dot[n]);
-    out[n] = '\0';
-    return out;
-}
-
-static bool has_ext(const struct embi_format *format, const char *ext)
-{
-    size_t n = strlen(ext);
-    for (const char *p = format->exts ? strstr(format->exts, ext) : NULL; p; p = strstr(p + 1, ext))
-        if (p > format->exts && p[-1] == ' ' && (p[n] == ' ' || p[n] == '\0'))
-            return true;
-    return false;
-}
-
-const struct embi_format *embi_format_by_name(const char *name)
-{
-    for (const struct embi_format *const *f = embi_formats; name && *f; f++)
-        if (strcmp((*f)->name, name) == 0)
-            return *f;
-    return NULL;
-}
-
-const struct embi_format *embi_format_by_ext(const char *path)
-{
-    char ext[EXT_MAX];
-    if (!*extension(ext, path))
-        return NULL;
-    for (const struct embi_format *const *f = embi_formats; *f; f++)
-        if (((*f)->caps & EMBI_FMT_WRITE) && has_ext(*f, ext))
-            return *f;
-    return NULL;
-}
-
-static const struct embi_format *highest_bid(const unsigned char *head, size_t n, uint64_t size,
-                                             const char *ext, int *bid)
-{
-    const struct embi_format *best = NULL;
-    *bid = 0;
-    for (const struct embi_format *const *f = embi_formats; *f; f++) {
-        bool reads = ((*f)->caps & EMBI_FMT_READ) && (*f)->probe;
-        int b = reads ? (*f)->probe(head, n, size, ext) : 0;
-        if (b > *bid) {
-            *bid = b;
-            best = *f;
-        }
-    }
-    return best;
-}
-
-static emb_status fail_unknown(const unsigned char *head, size_t n, emb_err *err)
-{
-    char show[EMBI_SHOW_MAX];
-    emb_str first = {(const char *)head, n < 8 ? n : 8};
-    return embi_fail(err, EMB_UNSUPPORTED, 0,
-                     "not a format embtool knows; it begins with \"%s\" (for rows without a header "
-                     "say --format raw)",
-                     embi_show(show, first));
-}
-
-emb_status embi_format_probe(struct embi_io *io, const char *path,
-                             const struct embi_format **format, emb_err *err)
-{
-    unsigned char head[EMBI_PROBE_BYTES];
-    char ext[EXT_MAX];
-    int bid, foreign_bid;
-    size_t n = (size_t)embi_min(io->size, sizeof head);
-    *format = NULL;
-    if (n == 0)
-        return embi_fail(err, EMB_BAD_DATA, 0, "the file is empty");
-    emb_status status = embi_io_pread(io, head, n, 0, err);
-    if (status != EMB_OK)
-        return status;
-    extension(ext, path);
-    const struct embi_format *best = highest_bid(head, n, io->size, ext, &bid);
-    const struct embi_foreign *foreign = embi_foreign_find(head, n, ext, &foreign_bid);
-    if (foreign_bid > bid)
-        return embi_foreign_fail(foreign, head, n, err);
-    if (!best)
-        return fail_unknown(head, n, err);
-    *format = best;
-    return EMB_OK;
-}
 
 /* ------------------------------------------------------------------------------------------------
  * Readers
@@ -138,6 +37,8 @@ void embi_reader_close(struct embi_reader *r)
     embi_buf_free(&r->names);
     embi_buf_free(&r->metadata);
     embi_io_close(r->io);
+    embi_io_close(r->outer);
+    free(r->inside);
     free(r);
 }
 
@@ -145,7 +46,7 @@ void embi_reader_close(struct embi_reader *r)
 static emb_status read_header(struct embi_reader *r, emb_err *err)
 {
     if (!r->format) {
-        emb_status status = embi_format_probe(r->io, r->path, &r->format, err);
+        emb_status status = embi_format_probe(r->io, embi_reader_name(r), &r->format, err);
         if (!r->format)
             return status;
     }
@@ -171,7 +72,9 @@ emb_status embi_reader_open(const struct embi_env *env, struct embi_io *io, cons
     r->path = path;
     if (opts)
         r->opts = *opts;
-    emb_status status = read_header(r, err);
+    emb_status status = embi_unwrap(r, err);
+    if (!status && read_header(r, err))
+        status = embi_io_fail_in(r->io, err);
     if (status == EMB_OK)
         *reader = r;
     else
@@ -226,6 +129,7 @@ emb_status embi_reader_add(struct embi_reader *r, emb_str name, const struct emb
     struct embi_tensor *t = &r->tensors[r->n_tensors++];
     *t = *tensor;
     t->name = name.s ? (emb_str){r->names.s + at, name.n} : (emb_str){NULL, 0};
+    t->io = t->io ? t->io : r->io;
     return EMB_OK;
 }
 
@@ -237,7 +141,19 @@ emb_status embi_reader_add(struct embi_reader *r, emb_str name, const struct emb
  * none, it may claim any d up to this one. */
 enum { EMPTY_DIMS_MAX = 1 << 20 };
 
-static emb_status check_table(const struct embi_tensor *t, emb_err *err)
+static emb_status refuse_type(const struct embi_reader *r, const struct embi_tensor *t,
+                              emb_err *err)
+{
+    char name[EMBI_TENSOR_MAX], show[EMBI_SHOW_MAX];
+    if (r->format->explain && r->format->explain(r, t, err))
+        return embi_fail_in(err, "tensor '%s'", embi_show(show, t->name));
+    embi_tensor_show(name, t->name);
+    return embi_fail(err, EMB_UNSUPPORTED, -1, "%selements of type %s can be listed only", name,
+                     t->type_name);
+}
+
+static emb_status check_table(const struct embi_reader *r, const struct embi_tensor *t,
+                              emb_err *err)
 {
     char shape[EMBI_SHAPE_MAX], name[EMBI_TENSOR_MAX];
     embi_tensor_show(name, t->name);
@@ -255,8 +171,7 @@ static emb_status check_table(const struct embi_tensor *t, emb_err *err)
                          "%sshape %s: d of a table without rows; more than %d is not believed",
                          name, shape, EMPTY_DIMS_MAX);
     if (t->dtype == EMB_DTYPE_NONE)
-        return embi_fail(err, EMB_UNSUPPORTED, -1, "%selements of type %s can be listed only", name,
-                         t->type_name);
+        return refuse_type(r, t, err);
     if (t->shape[1] % emb_dtype_block(t->dtype))
         return embi_fail(err, EMB_UNSUPPORTED, -1,
                          "%sshape %s: d is not a multiple of %" PRIu32 ", the block of %s", name,
@@ -279,32 +194,32 @@ static emb_status block_layout(const struct embi_tensor *t, struct embi_layout *
 }
 
 /* How many rows of a tensor with rows one after another does the file hold? */
-static uint64_t whole_rows(const struct embi_reader *r, const struct embi_tensor *t)
+static uint64_t whole_rows(const struct embi_tensor *t)
 {
     bool in_order = t->ndim == 2 && t->shape[0] > 0 && !t->fortran && !t->strided;
     uint64_t row = in_order ? t->bytes / t->shape[0] : 0;
-    return row && t->offset < r->io->size ? (r->io->size - t->offset) / row : 0;
+    return row && t->offset < t->io->size ? (t->io->size - t->offset) / row : 0;
 }
 
 emb_status embi_reader_whole(const struct embi_reader *r, size_t i, emb_err *err)
 {
     const struct embi_tensor *t = &r->tensors[i];
     char name[EMBI_TENSOR_MAX], some[64] = "";
-    uint64_t rows = whole_rows(r, t);
-    if (t->bytes == 0 || embi_inside(t->offset, t->bytes, r->io->size))
+    uint64_t rows = whole_rows(t);
+    if (t->bytes == 0 || embi_inside(t->offset, t->bytes, t->io->size))
         return EMB_OK;
     if (rows)
         (void)snprintf(some, sizeof some, "; its first %" PRIu64 " rows are there", rows);
     return embi_fail(err, EMB_BAD_DATA, (int64_t)t->offset,
                      "%sexpected %" PRIu64 " bytes at %" PRIu64 ", the file ends at %" PRIu64 "%s",
-                     embi_tensor_show(name, t->name), t->bytes, t->offset, r->io->size, some);
+                     embi_tensor_show(name, t->name), t->bytes, t->offset, t->io->size, some);
 }
 
 /* Is all there that will be read? */
 static emb_status check_data(const struct embi_reader *r, size_t i, emb_err *err)
 {
     uint64_t limit = r->opts.limit_rows;
-    bool enough = limit && limit <= whole_rows(r, &r->tensors[i]);
+    bool enough = limit && limit <= whole_rows(&r->tensors[i]);
     return enough ? EMB_OK : embi_reader_whole(r, i, err);
 }
 
@@ -314,7 +229,7 @@ emb_status embi_reader_layout(const struct embi_reader *r, size_t i, struct embi
     if (i >= r->n_tensors)
         return embi_fail(err, EMB_BUG, -1, "tensor %zu of %zu", i, r->n_tensors);
     const struct embi_tensor *t = &r->tensors[i];
-    emb_status status = check_table(t, err);
+    emb_status status = check_table(r, t, err);
     if (status == EMB_OK)
         status = check_data(r, i, err);
     if (status != EMB_OK)

@@ -24,11 +24,12 @@ struct embi_tensor {
     char type_name[24]; /* as the file spells it */
     int ndim;
     uint64_t shape[EMBI_MAX_DIMS];
-    uint64_t offset; /* of element 0 in the file */
-    uint64_t bytes;  /* from element 0 to the end of the last one in the file */
-    bool fortran;    /* first axis fastest */
-    bool swap;       /* big-endian elements */
-    bool strided;    /* neither axis order: strides say where elements are; 0: all in one place */
+    struct embi_io *io; /* where the elements are; embi_reader_add puts the reader's for NULL */
+    uint64_t offset;    /* of element 0 there */
+    uint64_t bytes;     /* from element 0 to the end of the last one there */
+    bool fortran;       /* first axis fastest */
+    bool swap;          /* big-endian elements */
+    bool strided; /* neither axis order: strides say where elements are; 0: all in one place */
     uint64_t strides[EMBI_MAX_DIMS]; /* in elements */
 };
 
@@ -58,16 +59,22 @@ struct embi_read_opts {
     uint64_t raw_offset;
     uint64_t limit_rows; /* walk may stop after that many rows; 0: no limit */
     bool strict;
+    const char *fragment; /* what stands after the path's #, or NULL: a tensor, a member of a zip,
+                             or both with a # between; borrowed */
 };
 
 /* One open file. The shared part is zeroed and filled by embi_reader_open; formats fill the middle.
  */
 struct embi_reader {
     const struct embi_env *env;
-    struct embi_io *io; /* owned */
+    struct embi_io *io;    /* owned: the content, unpacked */
+    struct embi_io *outer; /* owned: the zip that io is a member of, or NULL */
     const struct embi_format *format;
     struct embi_read_opts opts;
-    const char *path; /* for warnings; borrowed */
+    const char *path;     /* for warnings; borrowed */
+    char *inside;         /* what the content is called, where the file is packed; or NULL */
+    const char *fragment; /* opts.fragment without the member of a zip: a tensor, or NULL. Only for
+                             who opens it */
 
     struct embi_tensor *tensors; /* [n_tensors], malloc'd; names lie in `names` */
     size_t n_tensors;
@@ -81,6 +88,9 @@ struct embi_reader {
     emb_str *tokens;       /* [rows], malloc'd; strings lie in the mapped file. After walk or
                               tokens */
     bool walked;
+
+    uint64_t n_tokens; /* of formats without walk: `tokens` finds so many, which are those of the
+                          tables with as many rows; 0: the file holds none */
 
     void *state; /* of the format; freed by its free */
 };
@@ -125,8 +135,11 @@ struct embi_format {
     emb_status (*open)(struct embi_reader *r, emb_err *err);
     /* Finds rows, row_offsets (and tokens, if that costs nothing more). Optional. */
     emb_status (*walk)(struct embi_reader *r, emb_err *err);
-    /* Fills r->tokens after walk. Optional. */
+    /* Fills r->tokens, after walk where there is one. Optional. */
     emb_status (*tokens)(struct embi_reader *r, emb_err *err);
+    /* Fails with the reason why tensor t, whose type can be listed only, is not read; EMB_OK: there
+     * is none but that. Optional. */
+    emb_status (*explain)(const struct embi_reader *r, const struct embi_tensor *t, emb_err *err);
     /* Only formats whose rows are not stored as numbers: n rows from `first` (after walk) into
      * dst [n, dims] of f32. Thread-safe. err->at = the row. */
     emb_status (*rows)(const struct embi_reader *r, uint64_t first, uint64_t n, float *dst,
@@ -164,11 +177,18 @@ const struct embi_format *embi_format_by_ext(const char *path);
 emb_status embi_format_probe(struct embi_io *io, const char *path,
                              const struct embi_format **format, emb_err *err);
 
-/* Opens io (taken over, closed on failure too) as `format`, or as what its bytes say if NULL. */
+/* Opens io (taken over, closed on failure too) as `format`, or as what its bytes say if NULL. What
+ * is packed is unpacked first. */
 emb_status embi_reader_open(const struct embi_env *env, struct embi_io *io, const char *path,
                             const struct embi_format *format, const struct embi_read_opts *opts,
                             struct embi_reader **reader, emb_err *err);
 void embi_reader_close(struct embi_reader *r);
+
+/* What the content is called, for its extension. */
+static inline const char *embi_reader_name(const struct embi_reader *r)
+{
+    return r->inside ? r->inside : r->path;
+}
 
 /* EMB_BAD_DATA where the file ends before tensor i does. The header of a cut file may be whole, so
  * some formats (GGUF) list such tensors; who reads one asks before. */

@@ -2,7 +2,8 @@
  *
  * A kind bids 90 on its magic bytes: below a complete header of a format that is read (its first
  * eight bytes, a length, may look like anything), above what an extension or text alone can say.
- * It parses nothing but the size line of a Git LFS pointer and the first member name of a zip.
+ * It parses nothing but the size line of a Git LFS pointer. Archives come here only where one is in
+ * another: what is in them was unpacked before (unwrap.c).
  */
 #include "fmt/foreign.h"
 
@@ -91,24 +92,6 @@ static bool zip_magic(const unsigned char *head, size_t n)
     return begins(head, n, "PK\3\4") || begins(head, n, "PK\5\6");
 }
 
-/* Does the name of a zip's first member end in `end`? */
-static bool first_member_ends(const unsigned char *head, size_t n, const char *end)
-{
-    enum { NAME_BYTES_AT = 26, NAME_AT = 30 };
-    size_t end_bytes = strlen(end);
-    if (!begins(head, n, "PK\3\4") || n < NAME_AT)
-        return false;
-    size_t name_bytes = embi_le16(head + NAME_BYTES_AT);
-    return name_bytes >= end_bytes && name_bytes <= n - NAME_AT &&
-           memcmp(head + NAME_AT + name_bytes - end_bytes, end, end_bytes) == 0;
-}
-
-static int npz_archive(const unsigned char *head, size_t n, const char *ext)
-{
-    bool named = begins(head, n, "PK\5\6") && strcmp(ext, ".npz") == 0;
-    return named || first_member_ends(head, n, ".npy") ? MAGIC_BID + 2 : 0;
-}
-
 static int zip_archive(const unsigned char *head, size_t n, const char *ext)
 {
     (void)ext;
@@ -183,8 +166,7 @@ static int onnx(const unsigned char *head, size_t n, const char *ext)
 static const struct embi_foreign kinds[] = {
     {lfs_pointer, NULL, 0, "a Git LFS pointer"},
     {ggml, NULL, 0, "a llama.cpp model from before GGUF: not read; convert it to GGUF"},
-    {npz_archive, NULL, 0, "an .npz archive: not read by this version; unzip gives .npy files"},
-    {zip_archive, NULL, 0, "a zip archive: not read by this version; unzip it first"},
+    {zip_archive, NULL, 0, "a zip archive inside another: not read; unzip it first"},
     {pickle, NULL, 0, "a Python pickle: not read, since reading one means running it"},
     {finalfusion, NULL, 0, "finalfusion: not read by this version; convert it to word2vec"},
     {MAGIC("\xBA\x16\x4F\x2F"), "a fastText model: not read by this version; use its .vec file"},
@@ -193,7 +175,7 @@ static const struct embi_foreign kinds[] = {
     {arrow, NULL, 0, "Arrow or Feather: not read; pyarrow and numpy.save make an .npy file of it"},
     {MAGIC("SQLite format 3"),
      "an SQLite database (Magnitude?): not read; convert it to text or .npy"},
-    {MAGIC("\x1F\x8B\x08"), "gzip: not read by this version; gunzip it first"},
+    {MAGIC("\x1F\x8B\x08"), "gzip inside gzip: not read; gunzip it first"},
     {MAGIC("\x28\xB5\x2F\xFD"), "zstd: not read by this version; unzstd it first"},
     {MAGIC("\xFD\x37zXZ"), "xz: not read by this version; unxz it first"},
     {bzip2, NULL, 0, "bzip2: not read by this version; bunzip2 it first"},

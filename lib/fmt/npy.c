@@ -26,12 +26,11 @@ static int probe(const unsigned char *head, size_t n, uint64_t size, const char 
 }
 
 /* Magic, version and length: *major, and the header [n] at *at. */
-static emb_status prefix(const struct embi_reader *r, int *major, uint64_t *at, uint64_t *n,
-                         emb_err *err)
+static emb_status prefix(struct embi_io *io, int *major, uint64_t *at, uint64_t *n, emb_err *err)
 {
     unsigned char head[12] = {0};
-    size_t have = (size_t)embi_min(r->io->size, sizeof head);
-    emb_status status = embi_io_pread(r->io, head, have, 0, err);
+    size_t have = (size_t)embi_min(io->size, sizeof head);
+    emb_status status = embi_io_pread(io, head, have, 0, err);
     if (status != EMB_OK)
         return status;
     if (have < MAGIC_BYTES || memcmp(head, magic, MAGIC_BYTES) != 0)
@@ -50,67 +49,92 @@ static emb_status prefix(const struct embi_reader *r, int *major, uint64_t *at, 
     return EMB_OK;
 }
 
-static emb_status read_text(const struct embi_reader *r, uint64_t at, uint64_t n, char **text,
-                            emb_err *err)
+static emb_status read_text(struct embi_io *io, uint64_t at, uint64_t n, char **text, emb_err *err)
 {
     if (n > HEADER_MAX_BYTES)
         return embi_fail(err, EMB_BAD_DATA, LENGTH_AT,
                          "header: %" PRIu64 " bytes long; more than %d is not believed", n,
                          HEADER_MAX_BYTES);
-    if (!embi_inside(at, n, r->io->size))
-        return embi_fail(err, EMB_BAD_DATA, (int64_t)r->io->size,
-                         "header: expected %" PRIu64 " bytes, found %" PRIu64, n, r->io->size - at);
+    if (!embi_inside(at, n, io->size))
+        return embi_fail(err, EMB_BAD_DATA, (int64_t)io->size,
+                         "header: expected %" PRIu64 " bytes, found %" PRIu64, n, io->size - at);
     *text = malloc((size_t)n + 1);
     if (!*text)
         return embi_fail_memory(err, n + 1, "the header");
-    return embi_io_pread(r->io, *text, (size_t)n, at, err);
+    return embi_io_pread(io, *text, (size_t)n, at, err);
+}
+
+/* Text, objects and other types that are no numbers for us are refused, or only listed. */
+static emb_status set_type(const struct embi_npy_dict *dict, const struct embi_npy_read *how,
+                           int64_t at, struct embi_tensor *t, uint64_t *element, emb_err *err)
+{
+    emb_status status = embi_npy_type(dict->descr, how->input_dtype, at, t, element, err);
+    if (status != EMB_UNSUPPORTED || !how->list)
+        return status;
+    t->dtype = EMB_DTYPE_NONE;
+    *element = 0;
+    return EMB_OK;
 }
 
 /* Makes the tensor of a dict whose data begin at data_at. */
-static emb_status describe(struct embi_reader *r, const struct embi_npy_dict *dict,
-                           uint64_t text_at, uint64_t data_at, emb_err *err)
+static emb_status describe(struct embi_io *io, const struct embi_npy_dict *dict,
+                           const struct embi_npy_read *how, uint64_t text_at, uint64_t data_at,
+                           struct embi_tensor *t, emb_err *err)
 {
     char show[EMBI_SHAPE_MAX];
     uint64_t element, count;
-    struct embi_tensor t = {.ndim = dict->ndim, .offset = data_at, .fortran = dict->fortran};
-    memcpy(t.shape, dict->shape, (size_t)dict->ndim * sizeof t.shape[0]);
-    emb_status status = embi_npy_type(dict->descr, r->opts.input_dtype,
-                                      (int64_t)(text_at + dict->descr_at), &t, &element, err);
+    *t = (struct embi_tensor){
+        .ndim = dict->ndim, .offset = data_at, .fortran = dict->fortran, .io = io};
+    memcpy(t->shape, dict->shape, (size_t)dict->ndim * sizeof t->shape[0]);
+    emb_status status = set_type(dict, how, (int64_t)(text_at + dict->descr_at), t, &element, err);
     if (status != EMB_OK)
         return status;
-    if (!embi_shape_count(t.shape, t.ndim, &count) || !embi_mul(count, element, &t.bytes))
+    if (!embi_shape_count(t->shape, t->ndim, &count) || !embi_mul(count, element, &t->bytes))
         return embi_fail(err, EMB_BAD_DATA, (int64_t)text_at, "shape %s is too large",
-                         embi_shape_show(show, t.shape, t.ndim));
-    if (!embi_inside(data_at, t.bytes, r->io->size))
+                         embi_shape_show(show, t->shape, t->ndim));
+    if (t->dtype == EMB_DTYPE_NONE)
+        t->bytes = io->size - data_at;
+    if (!embi_inside(data_at, t->bytes, io->size))
         return embi_fail(err, EMB_BAD_DATA, (int64_t)data_at,
-                         "data: expected %" PRIu64 " bytes, found %" PRIu64, t.bytes,
-                         r->io->size - data_at);
-    return embi_reader_add(r, (emb_str){NULL, 0}, &t, err);
+                         "data: expected %" PRIu64 " bytes, found %" PRIu64, t->bytes,
+                         io->size - data_at);
+    return EMB_OK;
 }
 
-static emb_status open_npy(struct embi_reader *r, emb_err *err)
+/* Reads the dict in text [n], which begins at `at`. */
+static emb_status parse(const char *text, size_t n, int major, uint64_t at,
+                        struct embi_npy_dict *dict, emb_err *err)
+{
+    size_t valid = major == 3 ? embi_utf8_check(text, n) : n;
+    if (valid < n)
+        return embi_fail(err, EMB_BAD_DATA, (int64_t)(at + valid), "header: not UTF-8");
+    return embi_npy_parse(text, n, major < 3, at, dict, err);
+}
+
+emb_status embi_npy_read(struct embi_io *io, const struct embi_npy_read *how, struct embi_tensor *t,
+                         emb_err *err)
 {
     struct embi_npy_dict dict = {0};
     char *text = NULL; /* [n] */
     int major = 0;
     uint64_t at = 0, n = 0;
-    emb_status status = prefix(r, &major, &at, &n, err);
-    if (status != EMB_OK)
-        return status;
-    status = read_text(r, at, n, &text, err);
-    if (status != EMB_OK)
-        goto done;
-    size_t valid = major == 3 ? embi_utf8_check(text, (size_t)n) : (size_t)n;
-    if (valid < n) {
-        status = embi_fail(err, EMB_BAD_DATA, (int64_t)(at + valid), "header: not UTF-8");
-        goto done;
-    }
-    status = embi_npy_parse(text, (size_t)n, major < 3, at, &dict, err);
+    emb_status status = prefix(io, &major, &at, &n, err);
     if (status == EMB_OK)
-        status = describe(r, &dict, at, at + n, err);
-done:
+        status = read_text(io, at, n, &text, err);
+    if (status == EMB_OK)
+        status = parse(text, (size_t)n, major, at, &dict, err);
+    if (status == EMB_OK)
+        status = describe(io, &dict, how, at, at + n, t, err);
     free(text);
     return status;
+}
+
+static emb_status open_npy(struct embi_reader *r, emb_err *err)
+{
+    struct embi_tensor t;
+    const struct embi_npy_read how = {.input_dtype = r->opts.input_dtype};
+    emb_status status = embi_npy_read(r->io, &how, &t, err);
+    return status ? status : embi_reader_add(r, (emb_str){NULL, 0}, &t, err);
 }
 
 const struct embi_format embi_format_npy = {

@@ -21,6 +21,16 @@ struct embi_npy_dict {
 emb_status embi_npy_parse(const char *text, size_t n, bool long_ints, uint64_t origin,
                           struct embi_npy_dict *dict, emb_err *err);
 
+/* How a header is read. */
+struct embi_npy_read {
+    emb_dtype input_dtype; /* what opaque bytes are */
+    bool list;             /* arrays of types that are not read are listed, with their type_name */
+};
+
+/* Reads the header of the .npy file io; *t has no name. */
+emb_status embi_npy_read(struct embi_io *io, const struct embi_npy_read *how, struct embi_tensor *t,
+                         emb_err *err);
+
 /* The type of t that a descr names: sets dtype, type_name, swap and *bytes of an element.
  * input_dtype says what opaque bytes are. at: the place of the descr in the file. */
 emb_status embi_npy_type(emb_str descr, emb_dtype input_dtype, int64_t at, struct embi_tensor *t,
@@ -36,6 +46,12 @@ const char *embi_npy_type_name(emb_dtype dtype);
 /* Makes out the magic, version and header for `array`, byte for byte as numpy.save writes them.
  * Their length does not depend on the first axis. */
 emb_status embi_npy_header(const emb_array *array, struct embi_buf *out, emb_err *err);
+
+/* The reading half of .npz; *state goes into embi_reader.state and is freed by embi_npz_free. */
+struct embi_npz;
+emb_status embi_npz_read(struct embi_reader *r, struct embi_npz **state, emb_err *err);
+emb_status embi_npz_tokens(struct embi_reader *r, struct embi_npz *npz, emb_err *err);
+void embi_npz_free(struct embi_npz *npz); /* NULL allowed */
 
 /* The writing half of the format. */
 emb_status embi_npy_check(const struct embi_sink *s, emb_err *err);

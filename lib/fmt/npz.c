@@ -1,12 +1,13 @@
-/* npz.c - writes .npz archives: a zip with one .npy file for each array, stored.
+/* npz.c - the format "npz": a zip with one .npy file for each array. Here it is written, stored.
  *
  * numpy.load reads them. Each member's header may be filled in when its array is complete, so row
- * counts need not be known beforehand where the target can be patched. Reading comes with another
- * version. Specification: numpy.savez, and io/zip.c for the archive.
+ * counts need not be known beforehand where the target can be patched. npz_read.c is the other half.
+ * Specification: numpy.savez, and io/zip.c for the archive.
  */
 #include "fmt/npy.h"
 
 #include "io/zip.h"
+#include "io/zip_read.h"
 #include "util/err.h"
 #include "util/utf8.h"
 
@@ -16,21 +17,44 @@ struct state {
     struct embi_zip zip;
     struct embi_buf head, name; /* of the member that is open */
     bool open, late;            /* late: its count was not known when it was opened */
+    struct embi_npz *read;      /* of a reader, which has nothing else here */
 };
 
-/* A member's name may not lead out of the folder it is unpacked into. */
-static bool good_name(emb_str name)
+/* Bids more than PyTorch's extensions do, and less than its first member. */
+enum { NPZ_BID = 92 };
+
+static int probe(const unsigned char *head, size_t n, uint64_t size, const char *ext)
 {
-    if (name.n == 0 || name.n > UINT16_MAX - 4 || name.s[0] == '/' || memchr(name.s, '\\', name.n))
-        return false;
-    for (size_t i = 0, part = 0; i <= name.n; i++) {
-        if (i < name.n && name.s[i] != '/')
-            continue;
-        if (i - part == 2 && memcmp(name.s + part, "..", 2) == 0)
-            return false;
-        part = i + 1;
-    }
-    return embi_utf8_valid(name.s, name.n);
+    enum { NAME_BYTES_AT = 26, NAME_AT = 30, END_BYTES = 4 };
+    (void)size;
+    bool local = n >= NAME_AT && memcmp(head, "PK\3\4", 4) == 0;
+    bool none = n >= 4 && memcmp(head, "PK\5\6", 4) == 0;
+    size_t name = local ? embi_le16(head + NAME_BYTES_AT) : 0;
+    bool array = name > END_BYTES && name <= n - NAME_AT &&
+                 memcmp(head + NAME_AT + name - END_BYTES, ".npy", END_BYTES) == 0;
+    return array || ((local || none) && strcmp(ext, ".npz") == 0) ? NPZ_BID : 0;
+}
+
+static emb_status open_npz(struct embi_reader *r, emb_err *err)
+{
+    struct state *state = calloc(1, sizeof *state);
+    if (!state)
+        return embi_fail_memory(err, sizeof *state, "the state of a reader");
+    r->state = state;
+    return embi_npz_read(r, &state->read, err);
+}
+
+static emb_status tokens(struct embi_reader *r, emb_err *err)
+{
+    return embi_npz_tokens(r, ((struct state *)r->state)->read, err);
+}
+
+static emb_status explain(const struct embi_reader *r, const struct embi_tensor *t, emb_err *err)
+{
+    struct embi_tensor again;
+    uint64_t bytes;
+    emb_str descr = {t->type_name, strlen(t->type_name)};
+    return embi_npy_type(descr, r->opts.input_dtype, -1, &again, &bytes, err);
 }
 
 static emb_status check(const struct embi_sink *s, emb_err *err)
@@ -41,7 +65,8 @@ static emb_status check(const struct embi_sink *s, emb_err *err)
         status = embi_npy_check_type(s, err);
     for (size_t i = 0; status == EMB_OK && i < s->n; i++) {
         emb_str name = embi_array_name(&s->arrays[i]);
-        if (!good_name(name))
+        if (name.n > UINT16_MAX - 4 || !embi_zip_name_is_safe(name) ||
+            !embi_utf8_valid(name.s, name.n))
             status = embi_fail(err, EMB_BAD_ARG, (int64_t)i, "'%s' cannot be a name in an .npz",
                                embi_show(show, name));
     }
@@ -112,6 +137,7 @@ static emb_status end(struct embi_sink *s, emb_err *err)
 static void free_state(void *p)
 {
     struct state *state = p;
+    embi_npz_free(state->read);
     embi_zip_free(&state->zip);
     embi_buf_free(&state->head);
     embi_buf_free(&state->name);
@@ -122,7 +148,11 @@ const struct embi_format embi_format_npz = {
     .name = "npz",
     .about = "NumPy archive",
     .exts = " .npz ",
-    .caps = EMBI_FMT_WRITE | EMBI_FMT_NAMES,
+    .caps = EMBI_FMT_READ | EMBI_FMT_WRITE | EMBI_FMT_NAMES,
+    .probe = probe,
+    .open = open_npz,
+    .tokens = tokens,
+    .explain = explain,
     .check = check,
     .begin = begin,
     .put = put,

@@ -93,7 +93,13 @@ void embi_io_close(struct embi_io *io)
     if (!io)
         return;
     free(io->whole);
+    free(io->label);
     io->scheme->close(io);
+}
+
+emb_status embi_io_fail_in(const struct embi_io *io, emb_err *err)
+{
+    return io->label ? embi_fail_in(err, "%s", io->label) : err->status;
 }
 
 emb_status embi_io_append(struct embi_io *io, const void *data, size_t n, emb_err *err)

@@ -68,6 +68,7 @@ struct embi_io {
     unsigned caps;
     uint64_t size; /* reading: bytes of the content; writing: bytes appended so far */
     void *whole;   /* embi_io_map's copy of what cannot be mapped; embi_io_close frees it */
+    char *label;   /* of a part of a file: "member 'a.txt'"; malloc'd, or NULL          */
 };
 
 /* Opens by what the URL begins with: "-" is standard input or output, SCHEME:// one of the list,
@@ -110,5 +111,8 @@ emb_status embi_io_reserve(struct embi_io *io, uint64_t n, emb_err *err);
 emb_status embi_io_flush(struct embi_io *io, emb_err *err);
 
 void embi_io_close(struct embi_io *io); /* NULL allowed */
+
+/* Says of which part of the file the message speaks that is there; returns err->status. */
+emb_status embi_io_fail_in(const struct embi_io *io, emb_err *err);
 
 #endif

@@ -159,6 +159,21 @@ static emb_status read_local(const struct archive *a, struct embi_zip_member *m,
     return EMB_OK;
 }
 
+bool embi_zip_name_is_safe(emb_str name)
+{
+    if (name.n == 0 || name.s[0] == '/' || memchr(name.s, '\\', name.n) ||
+        memchr(name.s, 0, name.n))
+        return false;
+    for (size_t i = 0, part = 0; i <= name.n; i++) {
+        if (i < name.n && name.s[i] != '/')
+            continue;
+        if (i - part == 2 && memcmp(name.s + part, "..", 2) == 0)
+            return false;
+        part = i + 1;
+    }
+    return true;
+}
+
 /* 4.3.12. *at is the place of the entry, and then of the next. */
 static emb_status read_entry(const struct archive *a, uint64_t *at, struct embi_zip_member *m,
                              emb_err *err)
@@ -180,6 +195,8 @@ static emb_status read_entry(const struct archive *a, uint64_t *at, struct embi_
         .bytes = embi_le32(p + 24),
         .at = embi_le32(p + 42),
     };
+    if (!embi_zip_name_is_safe(m->name))
+        return fail_member(m, *at, "not a name that a member may have", err);
     if (!read_extra(p + ENTRY_BYTES + name, extra, m))
         return fail_member(m, *at, "its extra field is cut", err);
     *at += bytes;

@@ -2,7 +2,7 @@
  *
  * Sizes, methods and places come from the central directory alone; of a local header only its
  * length counts. Nothing is inflated and no checksum is computed here. Archives whose records leave
- * the file, or whose members share bytes, are refused.
+ * the file, whose members share bytes or have names that lead out of their folder, are refused.
  */
 #ifndef EMBI_IO_ZIP_READ_H
 #define EMBI_IO_ZIP_READ_H
@@ -26,6 +26,10 @@ struct embi_zip_list {
     emb_str *names; /* [n] */
     struct embi_map map;
 };
+
+/* Is it the name of a file below the folder that an archive is unpacked into? Not so what is empty,
+ * absolute, has ".." as a part, a NUL or a backslash. */
+bool embi_zip_name_is_safe(emb_str name);
 
 /* Lists the archive of `size` bytes at file, which must outlive the list. On failure *list is
  * empty. */

@@ -218,6 +218,22 @@ static bool has_candidate(struct embi_model *m)
     return i < m->weights.n_tensors;
 }
 
+/* The only 2-D tensor, of whatever type; EMBI_NO_TENSOR: there are none or several. */
+static size_t only_matrix(struct embi_model *m)
+{
+    size_t found = EMBI_NO_TENSOR;
+    for (size_t i = 0; i < m->weights.n_tensors; i++) {
+        const struct embi_tensor *t;
+        emb_err err;
+        if (embi_weights_read(&m->weights, i, &t, &err) != EMB_OK || t->ndim != 2)
+            continue;
+        if (found != EMBI_NO_TENSOR)
+            return EMBI_NO_TENSOR;
+        found = i;
+    }
+    return found;
+}
+
 static emb_status choose_without_architecture(struct embi_model *m, size_t *tensor, emb_err *err)
 {
     way_fn *const ways[] = {has_best_rank, named_and_shaped, has_config_shape, is_no_other};
@@ -230,6 +246,8 @@ static emb_status choose_without_architecture(struct embi_model *m, size_t *tens
     }
     if (m->weights.n_tensors == 0)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "the file holds no tensor");
+    if (!has_candidate(m) && (*tensor = only_matrix(m)) != EMBI_NO_TENSOR)
+        return EMB_OK; /* who opens it says why it is no table */
     if (!has_candidate(m))
         return embi_fail(err, EMB_UNSUPPORTED, -1, "none of the %zu tensors is a table [V, d]",
                          m->weights.n_tensors);

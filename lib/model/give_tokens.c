@@ -66,7 +66,7 @@ emb_status embi_model_give_tokens(struct embi_model *m, emb_table *table, emb_er
     struct embi_vocab_source own = {.state = m, .load = load_model, .text = text_of_model};
     bool found = false;
     emb_status status = EMB_OK;
-    if (!has_token_rows(m, table))
+    if (table->own_tokens || !has_token_rows(m, table))
         return EMB_OK;
     if (m->config.gguf && embi_gguf_has_tokens(&m->weights)) {
         own.load = load_gguf;

@@ -106,7 +106,7 @@ static bool is_part(const struct embi_model *m)
 static emb_status look_beside(struct embi_model *m, const struct embi_reader *reader, emb_err *err)
 {
     emb_status status = EMB_OK;
-    if (!(reader->format->caps & EMBI_FMT_NAMES) || strcmp(reader->path, "-") == 0)
+    if (!(reader->format->caps & EMBI_FMT_NAMES) || reader->outer || strcmp(reader->path, "-") == 0)
         return EMB_OK;
     status = embi_path_dir(reader->path, &m->dir, err);
     if (status)
@@ -202,7 +202,7 @@ static emb_status read_mapping(struct embi_model *m, size_t i, const struct embi
     const void *data;
     emb_status status = embi_weights_read(&m->weights, i, &t, err);
     if (!status)
-        status = embi_io_map(m->weights.files[m->weights.tensors[i].file].reader->io, &data, err);
+        status = embi_io_map(t->io, &data, err);
     if (!status)
         status = emb_convert(offsets, EMB_U64, (const char *)data + t->offset, t->dtype,
                              t->shape[0], NULL, err);

@@ -30,6 +30,9 @@ static const char *const input_names[] = {
     "embed.weight",
 };
 
+/* As the whole name: less sure than those above. */
+static const char *const bare_names[] = {"emb", "weight"};
+
 static const char *const head_names[] = {
     "lm_head.weight",
     "embed_out.weight",
@@ -86,5 +89,8 @@ enum embi_role embi_role_of(emb_str name, int *rank)
     if (*rank >= 0)
         return EMBI_ROLE_HEAD;
     *rank = rank_in(name, input_names, EMBI_LEN(input_names));
+    for (size_t i = 0; *rank < 0 && i < EMBI_LEN(bare_names); i++)
+        if (embi_str_is(name, bare_names[i]))
+            *rank = (int)(EMBI_LEN(input_names) + i);
     return *rank >= 0 ? EMBI_ROLE_INPUT : EMBI_ROLE_NONE;
 }

@@ -14,10 +14,25 @@
 
 /* What the user typed, taken apart. */
 struct target {
-    char *memory;       /* a copy of the URL, cut at the # */
-    char *path;         /* the same, or malloc'd */
-    const char *tensor; /* inside memory, or from the options, or NULL */
+    char *memory;         /* a copy of the URL, cut at the # */
+    char *path;           /* the same, or malloc'd */
+    const char *tensor;   /* from the options, or NULL */
+    const char *fragment; /* what stands behind the #, inside memory; or NULL */
 };
+
+/* The # that parts a path from what stands behind it: the last one with a file before it, else the
+ * last. */
+static char *find_hash(char *url)
+{
+    char *last = strrchr(url, '#'), *found = NULL;
+    for (char *hash = last; hash && !found; hash = memrchr(url, '#', (size_t)(hash - url))) {
+        *hash = 0;
+        if (access(url, F_OK) == 0)
+            found = hash;
+        *hash = '#';
+    }
+    return found ? found : last;
+}
 
 static emb_status split_url(const char *url, const char *tensor, struct target *target,
                             emb_err *err)
@@ -26,12 +41,11 @@ static emb_status split_url(const char *url, const char *tensor, struct target *
     if (!target->memory)
         return embi_fail_memory(err, strlen(url), "a path");
     target->tensor = tensor;
-    char *hash = strrchr(target->path, '#');
-    if (!hash || access(url, F_OK) == 0)
+    char *hash = access(url, F_OK) == 0 ? NULL : find_hash(target->path);
+    if (!hash)
         return EMB_OK;
     *hash = 0;
-    if (!tensor)
-        target->tensor = hash + 1;
+    target->fragment = hash + 1;
     return EMB_OK;
 }
 
@@ -58,19 +72,30 @@ static emb_status named_format(const emb_open_opts *opts, const struct embi_form
     return EMB_OK;
 }
 
-static emb_status open_reader(const emb_ctx *ctx, const char *path, const emb_open_opts *opts,
-                              struct embi_reader **reader, emb_err *err)
+/* The tensor that the user named. Of a zip the # names a member, and a second # or an option the
+ * tensor in it. */
+static const char *tensor_of(const struct target *target, const struct embi_reader *reader)
+{
+    bool both = target->tensor && target->fragment;
+    if (reader && !both)
+        return reader->fragment;
+    return target->tensor ? target->tensor : target->fragment;
+}
+
+static emb_status open_reader(const emb_ctx *ctx, const struct target *target,
+                              const emb_open_opts *opts, struct embi_reader **reader, emb_err *err)
 {
     const struct embi_format *format;
     struct embi_read_opts r;
     struct embi_io *io;
     emb_status status = named_format(opts, &format, err);
     if (!status)
-        status = embi_io_open(&ctx->env, path, EMBI_IO_READ, &io, err);
+        status = embi_io_open(&ctx->env, target->path, EMBI_IO_READ, &io, err);
     if (status)
         return status;
     read_opts(opts, &r);
-    return embi_reader_open(&ctx->env, io, path, format, &r, reader, err);
+    r.fragment = target->fragment ? target->fragment : target->tensor;
+    return embi_reader_open(&ctx->env, io, target->path, format, &r, reader, err);
 }
 
 /* Which tensor of the model is meant. */
@@ -125,17 +150,16 @@ static emb_status open_dir(const emb_ctx *ctx, const struct target *target,
         return embi_fail(err, EMB_BAD_ARG, -1, "is a directory: not read as %s", format);
     read_opts(opts, &r);
     emb_status status = embi_model_open_dir(&ctx->env, target->path, &r, &m, err);
-    return status ? status : open_model(ctx, m, target->tensor, opts, table, err);
+    return status ? status : open_model(ctx, m, tensor_of(target, NULL), opts, table, err);
 }
 
 /* The formats that hold one table, without a name. */
-static emb_status open_single(const emb_ctx *ctx, const struct target *target,
-                              struct embi_reader *reader, const emb_open_opts *opts,
-                              emb_table **table, emb_err *err)
+static emb_status open_single(const emb_ctx *ctx, const char *tensor, struct embi_reader *reader,
+                              const emb_open_opts *opts, emb_table **table, emb_err *err)
 {
-    if (target->tensor)
+    if (tensor)
         embi_fail(err, EMB_BAD_ARG, -1, "%s files hold one table without a name: no #%s",
-                  reader->format->name, target->tensor);
+                  reader->format->name, tensor);
     else if (EMBI_HAS(opts, head) && opts->head)
         embi_fail(err, EMB_BAD_ARG, -1, "--head: %s files hold one table", reader->format->name);
     else
@@ -150,13 +174,14 @@ static emb_status open_file(const emb_ctx *ctx, const struct target *target,
 {
     struct embi_reader *reader;
     struct embi_model *m;
-    emb_status status = open_reader(ctx, target->path, opts, &reader, err);
+    emb_status status = open_reader(ctx, target, opts, &reader, err);
     if (status)
         return status;
+    const char *tensor = tensor_of(target, reader);
     if (!(reader->format->caps & EMBI_FMT_NAMES))
-        return open_single(ctx, target, reader, opts, table, err);
+        return open_single(ctx, tensor, reader, opts, table, err);
     status = embi_model_open_file(reader, &m, err);
-    return status ? status : open_model(ctx, m, target->tensor, opts, table, err);
+    return status ? status : open_model(ctx, m, tensor, opts, table, err);
 }
 
 static emb_status open_target(const emb_ctx *ctx, const struct target *target,
@@ -165,9 +190,9 @@ static emb_status open_target(const emb_ctx *ctx, const struct target *target,
     struct stat st;
     bool dir =
         strcmp(target->path, "-") != 0 && stat(target->path, &st) == 0 && S_ISDIR(st.st_mode);
-    if (target->tensor && EMBI_HAS(opts, head) && opts->head)
-        return embi_fail(err, EMB_BAD_ARG, -1, "--head and the tensor %s: which one?",
-                         target->tensor);
+    const char *named = tensor_of(target, NULL);
+    if (named && EMBI_HAS(opts, head) && opts->head)
+        return embi_fail(err, EMB_BAD_ARG, -1, "--head and the tensor %s: which one?", named);
     emb_status status =
         dir ? open_dir(ctx, target, opts, table, err) : open_file(ctx, target, opts, table, err);
     if (!status && EMBI_HAS(opts, vocab) && opts->vocab) {

@@ -296,11 +296,11 @@ static emb_status bytes_of(struct embi_weights *w, size_t i, const struct embi_t
     const struct embi_weights_file *f = &w->files[w->tensors[i].file];
     const void *data;
     emb_status status = embi_reader_whole(f->reader, w->tensors[i].at, err);
-    if (!status)
-        status = embi_io_map(f->reader->io, &data, err);
+    if (!status && (status = embi_io_map(t->io, &data, err)) != EMB_OK)
+        embi_io_fail_in(t->io, err);
     if (status)
         return embi_fail_in(err, "%s", f->name);
-    *bytes = (struct bytes){f->reader->io, data, t->offset};
+    *bytes = (struct bytes){t->io, data, t->offset};
     return EMB_OK;
 }
 

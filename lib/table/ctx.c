@@ -15,6 +15,14 @@ const char *emb_version(void)
     return EMB_VERSION;
 }
 
+static emb_status copy_path(const char *path, char **copy, emb_err *err)
+{
+    if (!path)
+        return EMB_OK;
+    *copy = strdup(path);
+    return *copy ? EMB_OK : embi_fail_memory(err, strlen(path), "a path");
+}
+
 emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err)
 {
     emb_ctx *c = calloc(1, sizeof *c);
@@ -28,9 +36,11 @@ emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err)
     c->env.kern = embi_kern_choose(c->env.cpu);
     emb_status status =
         embi_pool_new(EMBI_HAS(opts, threads) ? opts->threads : 0, &c->env.pool, err);
-    const char *cache = EMBI_HAS(opts, hub_cache) ? opts->hub_cache : NULL;
-    if (!status && cache && !(c->hub_cache = strdup(cache)))
-        status = embi_fail_memory(err, strlen(cache), "a path");
+    if (!status)
+        status = copy_path(EMBI_HAS(opts, hub_cache) ? opts->hub_cache : NULL, &c->hub_cache, err);
+    if (!status)
+        status = copy_path(EMBI_HAS(opts, temp_dir) ? opts->temp_dir : NULL, &c->temp_dir, err);
+    c->env.temp_dir = c->temp_dir;
     if (!status)
         status = embi_plugins_new(EMBI_HAS(opts, plugin_path) ? opts->plugin_path : NULL,
                                   &c->env.plugins, err);
@@ -48,6 +58,7 @@ void emb_ctx_free(emb_ctx *ctx)
     embi_plugins_free(ctx->env.plugins);
     embi_pool_free(ctx->env.pool);
     free(ctx->hub_cache);
+    free(ctx->temp_dir);
     free(ctx);
 }
 

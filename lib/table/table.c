@@ -28,6 +28,31 @@ static emb_status take_name(emb_table *t, emb_str name, emb_err *err)
     return EMB_OK;
 }
 
+/* The table of a format whose rows are found by walking. */
+static void use_walked(emb_table *t)
+{
+    t->layout.dtype = EMB_F32;
+    t->layout.dims = t->reader->dims;
+    t->layout.col_stride = sizeof(float);
+    t->io = t->reader->io;
+    t->own_tokens = true;
+}
+
+static emb_status use_tensor(emb_table *t, size_t tensor, emb_err *err)
+{
+    const struct embi_reader *r = t->reader;
+    emb_status status = embi_reader_layout(r, tensor, &t->layout, err);
+    if (status)
+        return status;
+    t->io = r->tensors[tensor].io;
+    t->own_tokens = r->n_tokens && r->n_tokens == t->layout.rows;
+    if (r->n_tokens && !t->own_tokens)
+        embi_log(t->env, EMB_LOG_NOTE, t->path,
+                 "its %llu tokens are not those of this table, which has %llu rows",
+                 (unsigned long long)r->n_tokens, (unsigned long long)t->layout.rows);
+    return take_name(t, r->tensors[tensor].name, err);
+}
+
 emb_status embi_table_new(const emb_ctx *ctx, struct embi_reader *reader, size_t tensor,
                           uint64_t limit_rows, emb_table **table, emb_err *err)
 {
@@ -41,15 +66,10 @@ emb_status embi_table_new(const emb_ctx *ctx, struct embi_reader *reader, size_t
     t->limit_rows = limit_rows;
     t->path = strdup(reader->path);
     emb_status status = t->path ? EMB_OK : embi_fail_memory(err, strlen(reader->path), "a path");
-    if (!status && reader->format->walk) {
-        t->layout.dtype = EMB_F32;
-        t->layout.dims = reader->dims;
-        t->layout.col_stride = sizeof(float);
-    } else if (!status) {
-        status = embi_reader_layout(reader, tensor, &t->layout, err);
-        if (!status)
-            status = take_name(t, reader->tensors[tensor].name, err);
-    }
+    if (!status && reader->format->walk)
+        use_walked(t);
+    else if (!status)
+        status = use_tensor(t, tensor, err);
     if (status) {
         emb_table_close(t);
         return status;
@@ -78,9 +98,8 @@ static emb_status walk(emb_table *t, emb_err *err)
     struct embi_reader *r = t->reader;
     if (!r->format->walk || r->walked)
         return EMB_OK;
-    emb_status status = r->format->walk(r, err);
-    if (status)
-        return status;
+    if (r->format->walk(r, err))
+        return embi_io_fail_in(r->io, err);
     r->walked = true;
     t->layout.rows = r->rows;
     t->layout.row_offsets = r->row_offsets;
@@ -98,9 +117,8 @@ emb_status embi_table_ready(const emb_table *table, emb_err *err)
     if (t->limit_rows)
         t->layout.rows = embi_min(t->layout.rows, t->limit_rows);
     const void *data;
-    status = embi_io_map(t->reader->io, &data, err);
-    if (status)
-        return status;
+    if (embi_io_map(t->io, &data, err))
+        return embi_io_fail_in(t->io, err);
     t->map = data;
     t->ready = true;
     return EMB_OK;
@@ -127,7 +145,7 @@ void embi_table_forget(const emb_table *t, uint64_t first, uint64_t n)
 {
     const struct embi_layout *l = &t->layout;
     if (!l->row_offsets && l->row_stride >= l->col_stride)
-        embi_io_forget(t->reader->io, l->offset + first * l->row_stride, n * l->row_stride);
+        embi_io_forget(t->io, l->offset + first * l->row_stride, n * l->row_stride);
 }
 
 bool emb_table_map(const emb_table *t, emb_block *view)
@@ -155,9 +173,8 @@ emb_status emb_table_describe(const emb_table *t, emb_table_info *info, emb_err 
         .rows = t->layout.rows,
         .dims = t->layout.dims,
         .dtype = t->layout.dtype,
-        .bytes =
-            format->rows ? t->reader->io->size : t->layout.rows * embi_layout_row_bytes(&t->layout),
-        .has_tokens = format->tokens || t->reader->tokens || t->vocab.source.load,
+        .bytes = format->rows ? t->io->size : t->layout.rows * embi_layout_row_bytes(&t->layout),
+        .has_tokens = t->own_tokens || t->vocab.source.load,
         .format = format->name,
         .tensor = t->tensor,
         .path = t->path,

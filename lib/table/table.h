@@ -14,6 +14,7 @@
 struct emb_ctx {
     struct embi_env env;
     char *hub_cache; /* or NULL */
+    char *temp_dir;  /* or NULL */
 };
 
 /* The model that a table is a part of: freed after the table's reader. Only model/ looks inside. */
@@ -30,7 +31,9 @@ struct emb_table {
     bool ready;   /* layout is complete (walked, limited) */
     uint64_t limit_rows;
     struct embi_layout layout;
-    const unsigned char *map; /* the whole file, if it could be mapped */
+    struct embi_io *io;       /* where the rows are; of the reader */
+    bool own_tokens;          /* the file has tokens for these rows */
+    const unsigned char *map; /* all of io, once the table is ready */
     float *decoded;           /* text tables that are scanned more than once: [V, d], or NULL */
     bool scanned;
     struct embi_vocab vocab;

@@ -6,11 +6,13 @@
 #include "table/table.h"
 #include "util/err.h"
 
-/* Tokens that stand in the file itself (word2vec, text). */
+/* Tokens that stand in the file itself (word2vec, text, npz). */
 static emb_status load_own(const emb_table *t, struct embi_vocab *vocab, emb_err *err)
 {
     struct embi_reader *r = t->reader;
     emb_status status = EMB_OK;
+    if (!t->own_tokens)
+        return EMB_OK;
     if (!r->tokens && r->format->tokens)
         status = r->format->tokens(r, err);
     if (!status && r->tokens) {

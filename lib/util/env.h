@@ -18,6 +18,7 @@ struct embi_env {
     void *log_arg;
     emb_temp_fn *temp; /* may be NULL */
     void *temp_arg;
+    const char *temp_dir; /* for files that nobody sees; NULL: there is no such place */
     struct embi_pool *pool;
     unsigned cpu; /* what it can do, but for what was turned off (num/cpu.h) */
     const struct embi_kern *kern;

@@ -56,7 +56,7 @@ MAY_SEE = {
     "ops": {"util", "num", "io", "fmt", "dev", "table", "model", "ops"},
 }
 BORROWED = {"util/buf.h", "util/json.h"}          # by cmd
-OWNERS = {"zlib.h": "lib/io/zip.c lib/io/gz.c", "curl/curl.h": "lib/http/", "cblas.h": "lib/blas/",
+OWNERS = {"zlib.h": "lib/io/zip.c lib/io/inflate.c lib/io/crc.c", "curl/curl.h": "lib/http/", "cblas.h": "lib/blas/",
           "dlfcn.h": "lib/dev/load.c", "cuda.h": "lib/cuda/"}
 
 
