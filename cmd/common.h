@@ -39,7 +39,7 @@ struct common {
             "it is a model's, else the English table that comes with embtool)",                   \
             .aliases = " model embedding "),                                                      \
         OPT("format", 0, OPT_WORD, COMMON_AT(format),                                             \
-            "safetensors|npy|torch|gguf|word2vec|text|raw",                                       \
+            "safetensors|npy|npz|torch|gguf|word2vec|text|raw",                                   \
             "what the file is, where its bytes do not say", .aliases = " input-format "),         \
         OPT("tensor", 0, OPT_TEXT, COMMON_AT(tensor), "NAME", "the tensor to use, by its name"),  \
         OPT("head", 0, OPT_FLAG, COMMON_AT(head), NULL,                                           \

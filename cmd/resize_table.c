@@ -38,6 +38,11 @@ static int choose_target(struct resize *rz)
     if (rz->to_stdout && rz->run->out_tty && strcmp(rz->info.format, "text") != 0)
         return usage_error(rz->run, "%s is binary and this is a terminal: say -o FILE",
                            rz->info.format);
+    if (rz->info.packed &&
+        (o->in_place || strcmp(extension(rz->target), extension(rz->info.path)) == 0))
+        return usage_error(rz->run,
+                           "%s is packed, a table that is resized is not: name another file",
+                           rz->info.path);
     if (o->common.report && is_same_file(rz->target, rz->info.path))
         return usage_error(rz->run, "--report tells the hash of the input, which %s replaces",
                            o->in_place ? "--in-place" : "-o");

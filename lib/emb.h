@@ -292,10 +292,13 @@ typedef struct emb_open_opts {
  * cache and nowhere else. A path may be a model directory (config.json, model.safetensors or shards
  * with their index, a tokenizer): its table is the input embedding, by the architecture; a weights
  * file in such a directory uses what lies beside it. A GGUF file is a model by itself, and brings
- * its tokens; where it is one of several parts of a model, any of them stands for all. Only headers
- * are read, and only those of the files that are needed, except in text tables and word2vec files,
- * where rows can only be found by walking over them: that happens when a row is first needed. A
- * tokenizer is read when a token is.
+ * its tokens; where it is one of several parts of a model, any of them stands for all. A gzip file
+ * stands for what is in it; of a zip, # names a member (and a second # a tensor in it), without it
+ * the only member that looks like a table is meant; docs/formats/archives.md has the rules. Only
+ * headers are read, and only those of the files that are needed, except in text tables and word2vec
+ * files, where rows can only be found by walking over them: that happens when a row is first
+ * needed. A packed member of a zip is unpacked then, a gzip file here. A tokenizer is read when a
+ * token is.
  * EMB_IO: the file cannot be read. EMB_BAD_DATA: it breaks its format. EMB_UNSUPPORTED: it is of a
  * kind that is not read here, or has no single tensor that is a table. EMB_BAD_ARG: there is no
  * format or tensor of the name that was given. Close with emb_table_close (NULL is allowed), before
@@ -313,6 +316,7 @@ typedef struct emb_table_info {
     const char *format; /* "npy", "safetensors", "gguf", "word2vec", "text" ...       (borrowed) */
     const char *tensor; /* name inside the file, or NULL                              (borrowed) */
     const char *path;   /* the file, without #tensor                                  (borrowed) */
+    bool packed;        /* the file is gzip or a zip that the table is inside of */
 } emb_table_info;
 
 /* The shape, type and place of the table. Text tables and word2vec files are walked over here,

@@ -214,6 +214,8 @@ static const struct variable {
     {"EMB_DISABLE_CPU", "instruction sets not to use, such as avx2; for tests"},
     {"EMB_PLUGIN_PATH", "folders with plugins, absolute, separated by colons; embtool's own come "
                         "after them"},
+    {"TMPDIR", "folder for what packed tables hold, where it is large against the free memory; "
+               "else /var/tmp"},
     {"OPENBLAS_CORETYPE",
      "the kind of CPU that OpenBLAS makes code for, such as HASWELL, instead of "
      "what embtool finds"},

@@ -182,7 +182,7 @@ static emb_status fail_with_list(const struct choice *c, emb_status status, cons
     return status;
 }
 
-/* The only member of those that bid `least` or more; NULL and *n where there are none or several. */
+/* The only one of those that bid `least` or more; NULL and *n where there are none or several. */
 static const struct embi_zip_member *only_one(const struct choice *c, size_t *n)
 {
     const struct embi_zip_member *found = NULL;
@@ -236,7 +236,7 @@ static emb_status choose_member(const struct embi_reader *r, const struct embi_z
     return status;
 }
 
-/* The member of that name, or of what stands before the last #: *rest is then what stands behind. */
+/* The member of that name, or of what stands before the last #: *rest is then what is behind it. */
 static const struct embi_zip_member *find_member(const struct embi_zip_list *zip, const char *name,
                                                  const char **rest)
 {

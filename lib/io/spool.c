@@ -77,10 +77,10 @@ static int open_nameless(const char *dir)
 
 static emb_status fail_file(const struct embi_spool *spool, int sys, emb_err *err)
 {
-    char show[EMBI_SHOW_MAX], what[EMBI_SHOW_MAX + 32] = "a temporary file in ";
+    char show[EMBI_SHOW_MAX];
     emb_str dir = {spool->env->temp_dir, strlen(spool->env->temp_dir)};
-    strcat(what, embi_show(show, dir));
-    return embi_fail_errno(err, sys, what);
+    embi_fail_errno(err, sys, NULL);
+    return embi_fail_in(err, "a temporary file in %s", embi_show(show, dir));
 }
 
 static emb_status write_out(struct embi_spool *spool, emb_err *err)

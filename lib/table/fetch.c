@@ -54,8 +54,10 @@ static void load_block(const emb_table *t, uint64_t first, uint64_t n, unsigned 
 static emb_status fetch_parsed(const emb_table *t, uint64_t first, uint64_t n, float *dst,
                                emb_err *err)
 {
+    if (!t->decoded && t->reader->format->rows(t->reader, first, n, dst, err))
+        return embi_io_fail_in(t->io, err);
     if (!t->decoded)
-        return t->reader->format->rows(t->reader, first, n, dst, err);
+        return EMB_OK;
     memcpy(dst, t->decoded + first * t->layout.dims, n * t->layout.dims * sizeof *dst);
     return EMB_OK;
 }

@@ -178,6 +178,7 @@ emb_status emb_table_describe(const emb_table *t, emb_table_info *info, emb_err 
         .format = format->name,
         .tensor = t->tensor,
         .path = t->path,
+        .packed = t->reader->inside != NULL,
     };
     return EMB_OK;
 }

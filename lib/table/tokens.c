@@ -13,8 +13,8 @@ static emb_status load_own(const emb_table *t, struct embi_vocab *vocab, emb_err
     emb_status status = EMB_OK;
     if (!t->own_tokens)
         return EMB_OK;
-    if (!r->tokens && r->format->tokens)
-        status = r->format->tokens(r, err);
+    if (!r->tokens && r->format->tokens && (status = r->format->tokens(r, err)) != EMB_OK)
+        status = embi_io_fail_in(r->io, err);
     if (!status && r->tokens) {
         vocab->tokens = r->tokens;
         vocab->n = vocab->total = t->layout.rows;

@@ -147,8 +147,8 @@ CASES = [
     option("--dtype f31", "lookup 0 -t t.npy --dtype f31",
            "--dtype f31: expected f64 f32 f16 bf16 f8_e4m3 f8_e5m2 f8_e4m3fnuz f8_e5m2fnuz f8_e8m0 i8 u8 i16 "
            "u16 i32 u32 i64 u64 bool"),
-    option("--format npz", "stats t.npy --format npz",
-           "--format npz: expected safetensors, npy, torch, gguf, word2vec, text or raw"),
+    option("--format gzip", "stats t.npy --format gzip",
+           "--format gzip: expected safetensors, npy, npz, torch, gguf, word2vec, text or raw"),
     option("the wrong format", "stats t.npy --format safetensors",
            "t.npy: header length: 379676406402707 bytes, at most 100000000 are allowed: not a safetensors "
            "file, or damaged", 3),

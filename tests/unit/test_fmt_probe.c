@@ -43,6 +43,11 @@ static const struct {
     {"a.vec", BYTES("3 3\n" NUMBERS), "text"},
     {"a.txt", BYTES("GGUF 0.1 0.2\nPAR1 0.3 0.4\nFiFu 0.5 0.6\n"), "text"},
     {"a.txt", BYTES("version 0.1 0.2\ncat 0.3 0.4\n"), "text"},
+    {"a", BYTES("PK\3\4\x2D\0\0\0\0\0\0\0\x21\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0a.npy"), "npz"},
+    {"a.pt", BYTES("PK\3\4\x2D\0\0\0\0\0\0\0\x21\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0a.npy"), "npz"},
+    {"a.npz", BYTES("PK\3\4\x2D\0\0\0\0\0\0\0\x21\0\0\0\0\0\0\0\0\0\0\0\0\0\x08\0\0\0data.pkl"),
+     "torch"},
+    {"a.npz", BYTES("PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), "npz"},
 };
 
 /* What is known and not read: a word that must be said. */
@@ -62,9 +67,6 @@ static const struct {
     {"m.txt", BYTES("version https://git-lfs.github.com/spec/v1\nsize 99999999999999999999\n"),
      EMB_BAD_DATA, "Git LFS", "git lfs pull"},
     {"a.bin", BYTES("tjgg\1\0\0\0"), EMB_UNSUPPORTED, "before GGUF", ""},
-    {"a.npz", BYTES("PK\3\4\x2D\0\0\0\0\0\0\0\x21\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0a.npy"),
-     EMB_UNSUPPORTED, ".npz", ""},
-    {"a.npz", BYTES("PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), EMB_UNSUPPORTED, ".npz", ""},
     {"glove.zip", BYTES("PK\3\4\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0a.txt"),
      EMB_UNSUPPORTED, "zip archive", ""},
     {"a", BYTES("PK\3\4\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xFF\xFF\0\0a.npy"),
@@ -78,7 +80,8 @@ static const struct {
     {"a", BYTES("FEA1\0\0\0\0"), EMB_UNSUPPORTED, "Feather", ""},
     {"a", BYTES("\xFF\xFF\xFF\xFF\x70\0\0\0"), EMB_UNSUPPORTED, "Arrow", ""},
     {"a", BYTES("SQLite format 3\0"), EMB_UNSUPPORTED, "SQLite", ""},
-    {"a.txt.gz", BYTES("\x1F\x8B\x08\0\0\0\0\0\0\3"), EMB_UNSUPPORTED, "gzip", "gunzip"},
+    {"a.txt.gz", BYTES("\x1F\x8B\x08\0\0\0\0\0\0\3"), EMB_UNSUPPORTED, "gzip inside gzip",
+     "gunzip"},
     {"a", BYTES("\x28\xB5\x2F\xFD\0"), EMB_UNSUPPORTED, "zstd", ""},
     {"a", BYTES("\xFD\x37zXZ\0"), EMB_UNSUPPORTED, "xz", ""},
     {"a", BYTES("BZh91AY&SY"), EMB_UNSUPPORTED, "bzip2", ""},
@@ -211,9 +214,10 @@ Test(format, not_readable)
     struct embi_env env = {0};
     struct embi_reader *r;
     emb_err err;
-    cr_assert_eq(open_bytes(&env, "PK\5\6", 4, "a.npz", &embi_format_npz, NULL, &r, &err),
-                 EMB_UNSUPPORTED);
-    cr_assert(strstr(err.msg, "npz"), "%s", err.msg);
+    cr_assert_eq(
+        open_bytes(&env, "1 1\na 1\n", 8, "a.vec", &embi_format_word2vec_text, NULL, &r, &err),
+        EMB_UNSUPPORTED);
+    cr_assert(strstr(err.msg, "word2vec-text: written, but not read"), "%s", err.msg);
     cr_assert_null(r);
 }
 
