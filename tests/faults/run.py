@@ -14,6 +14,7 @@ import argparse
 import errno
 import fnmatch
 import functools
+import gzip
 import hashlib
 import os
 import random
@@ -28,7 +29,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "cases"))
-from craft import npy, safetensors, tensor, tokenizer_json, words_bin  # noqa: E402
+from craft import npy, safetensors, tensor, tokenizer_json, words_bin, zip_file  # noqa: E402
 
 LIMIT_S = 60
 FAST = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # a folder in memory: many runs, and fsync each
@@ -63,6 +64,10 @@ class Scenario:
 
 SCENARIOS = [
     Scenario("lookup to text", "lookup -t t.txt cat nil -o o.tsv", ("o.tsv",), {"t.txt": TEXT}),
+    Scenario("lookup in gzip", "lookup -t t.txt.gz cat nil -o o.tsv", ("o.tsv",), {"t.txt.gz": gzip.compress(TEXT)}),
+    Scenario("lookup in a zip", "lookup -t t.zip#t.txt cat nil -o o.tsv", ("o.tsv",),
+             {"t.zip": zip_file({"t.txt": TEXT, "u.txt": TEXT}, deflate=True)}),
+    Scenario("lookup in an npz", "lookup -t t.npz 3 4 -o o.tsv", ("o.tsv",), {"t.npz": zip_file({"t.npy": TABLE})}),
     Scenario("lookup to npy", "lookup -t t.bin --tokens-file w -o o.npy", ("o.npy",),
              {"t.bin": words_bin([(w, [1.0, 2.0]) for w in WORDS]), "w": b"cat\nsat\n"}),
     Scenario("lookup to a pipe", "lookup -t t.npy 0 3 5", (), {"t.npy": TABLE}),

@@ -7,6 +7,7 @@ import hashlib
 import json
 import struct
 import sys
+import zlib
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -21,9 +22,11 @@ import table_npy      # noqa: E402
 import table_safetensors  # noqa: E402
 import table_torch    # noqa: E402
 import table_words    # noqa: E402
+import table_zip      # noqa: E402
 
 LARGEST = 16384
-BAD = [table_gguf, table_ids, table_kinds, table_models, table_npy, table_safetensors, table_torch, table_words]
+BAD = [table_gguf, table_ids, table_kinds, table_models, table_npy, table_safetensors, table_torch, table_words,
+       table_zip]
 
 # Which targets a file is for: by the end of its name, or by a part of its path.
 FOR = [
@@ -33,6 +36,8 @@ FOR = [
     ("text", lambda n: n.endswith((".txt", ".vec"))),
     ("torch", lambda n: n.endswith((".pt", ".pth", ".ckpt")) or ("torch" in n and n.endswith(".bin"))),
     ("gguf", lambda n: n.endswith(".gguf")),
+    ("npz", lambda n: n.endswith(".npz")),
+    ("inflate", lambda n: n.endswith(".gz")),
     ("zip", lambda n: n.endswith((".pt", ".pth", ".ckpt", ".npz", ".zip"))),
     ("tokenizer_json", lambda n: n.endswith("tokenizer.json") or ("tokenizers/" in n and n.endswith(".json"))),
     ("vocab_json", lambda n: n.endswith(("vocab.json", "added_tokens.json"))),
@@ -48,7 +53,7 @@ FOR = [
 ]
 
 # What stands in front of the file, where the target takes options from the first bytes.
-BEFORE = {"any": b"\0", "ids_text": b"\x10\x07", "json": b"\0\x2a"}
+BEFORE = {"any": b"\0", "inflate": b"\1", "ids_text": b"\x10\x07", "json": b"\0\x2a"}
 
 DECIMALS = ("0 -0 1 -1.5 .5 5. 1e5 1E-5 +2.25e+10 nan -nan inf -Infinity 0.1 123456789 1.7976931348623157e308 5e-324 "
             "2.2250738585072014e-308 9007199254740993 65504 65520 3.4028236e38 1.401298464324817e-45 1e400 1e-400 "
@@ -135,6 +140,10 @@ def crafted():
     yield "sentencepiece", SENTENCEPIECE
     yield "tiktoken", b"YQ== 0\nYg== 1\nYWI= 2\n"
     yield "vocab_lines", b"[PAD]\na\n##b\r\n\nc"
+    for data in (b"", b"abc" * 9, bytes(range(256)), bytes(3000)):
+        for level in (0, 1, 9):
+            packer = zlib.compressobj(level, zlib.DEFLATED, -15)
+            yield "inflate", b"\0" + packer.compress(data) + packer.flush()
     for dtype in range(1, 19):
         yield "raw", bytes([dtype, 2, 0, 0]) + bytes(range(1, 65))
     yield "raw", bytes([2, 3, 2, 4]) + craft.encode("f32", [9, 1, 2, 3, 4, 5, 6]) + b"\xff\xff"

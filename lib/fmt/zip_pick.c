@@ -1,0 +1,199 @@
+/* zip_pick.c - see zip_pick.h.
+ *
+ * Members are judged by their first bytes, as files are, and only where nobody named one.
+ */
+#include "fmt/zip_pick.h"
+
+#include "fmt/probe.h"
+#include "io/member.h"
+#include "util/err.h"
+
+#include <stdlib.h>
+
+enum {
+    SURE_BID = 30, /* the content says so, and not the name alone */
+    GZIP_BID = 30, /* of a member that is packed itself */
+    LISTED_MAX = 6,
+    PROBED_MAX = 1000
+};
+
+/* Folders, and what file managers put beside the files of people. */
+static bool is_file(emb_str name)
+{
+    static const char mac[] = "__MACOSX/";
+    const char *slash = memrchr(name.s, '/', name.n);
+    const char *last = slash ? slash + 1 : name.s;
+    size_t n = name.n - (size_t)(last - name.s);
+    return n > 0 && last[0] != '.' &&
+           !(name.n > sizeof mac && memcmp(name.s, mac, sizeof mac - 1) == 0);
+}
+
+/* How much a member looks like a table; 0: not at all, or it cannot be read. */
+static emb_status member_bid(const struct embi_reader *r, const struct embi_zip_member *m, int *bid,
+                             emb_err *err)
+{
+    struct embi_head head;
+    struct embi_io *io;
+    *bid = 0;
+    if (!is_file(m->name) || m->bytes == 0)
+        return EMB_OK;
+    emb_status status = embi_member_open(r->io, m, &io, err);
+    if (status)
+        return status == EMB_UNSUPPORTED ? EMB_OK : status;
+    char *name = strndup(m->name.s, m->name.n);
+    status = name ? embi_head_read(io, &head, err) : embi_fail_memory(err, m->name.n, "a name");
+    if (status)
+        status = embi_io_fail_in(io, err);
+    else if (!embi_head_format(&head, name, bid))
+        *bid = embi_is_gzip(head.s, head.n) ? GZIP_BID : 0;
+    free(name);
+    embi_io_close(io);
+    return status;
+}
+
+/* Members of a zip, and how each is judged. */
+struct choice {
+    const struct embi_zip_list *zip;
+    int *bids; /* [zip->n] */
+    int least;
+};
+
+static bool listed(const struct choice *c, size_t i)
+{
+    return c->bids ? c->bids[i] >= c->least : is_file(c->zip->names[i]);
+}
+
+static emb_status fail_with_list(const struct choice *c, emb_status status, const char *what,
+                                 emb_err *err)
+{
+    struct embi_buf list = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < c->zip->n; i++) {
+        char show[EMBI_SHOW_MAX];
+        if (listed(c, i) && n++ < LISTED_MAX)
+            embi_buf_print(&list, "%s%s", n > 1 ? ", " : "", embi_show(show, c->zip->names[i]));
+    }
+    if (n > LISTED_MAX)
+        embi_buf_print(&list, " and %zu more", n - LISTED_MAX);
+    embi_fail(err, status, -1, "%s: %s", what, n ? embi_buf_cstr(&list) : "no file");
+    embi_buf_free(&list);
+    return status;
+}
+
+/* The only one of those that bid `least` or more; NULL and *n where there are none or several. */
+static const struct embi_zip_member *only_one(const struct choice *c, size_t *n)
+{
+    const struct embi_zip_member *found = NULL;
+    *n = 0;
+    for (size_t i = 0; i < c->zip->n; i++) {
+        if (!listed(c, i))
+            continue;
+        found = &c->zip->members[i];
+        ++*n;
+    }
+    return *n == 1 ? found : NULL;
+}
+
+static emb_status choose_by_bids(struct choice *c, const struct embi_zip_member **m, emb_err *err)
+{
+    size_t n = 0;
+    for (c->least = SURE_BID; !n && c->least > 0; c->least = c->least == SURE_BID ? 1 : 0) {
+        *m = only_one(c, &n);
+        if (*m)
+            return EMB_OK;
+        if (n)
+            return fail_with_list(
+                c, EMB_UNSUPPORTED,
+                "a zip archive, of which several members may be the table; name one after #", err);
+    }
+    free(c->bids);
+    c->bids = NULL;
+    return fail_with_list(c, EMB_UNSUPPORTED, "a zip archive without a table, of", err);
+}
+
+static emb_status choose_member(const struct embi_reader *r, const struct embi_zip_list *zip,
+                                const struct embi_zip_member **m, emb_err *err)
+{
+    struct choice c = {.zip = zip};
+    emb_status status = EMB_OK;
+    size_t n;
+    *m = only_one(&c, &n); /* a zip of one file: what is wrong with it is then said */
+    if (*m)
+        return EMB_OK;
+    if (n > PROBED_MAX)
+        return fail_with_list(&c, EMB_UNSUPPORTED,
+                              "a zip archive of many members; name one after #", err);
+    c.bids = calloc(zip->n + 1, sizeof *c.bids);
+    if (!c.bids)
+        return embi_fail_memory(err, zip->n * sizeof *c.bids, "the members of a zip");
+    for (size_t i = 0; !status && i < zip->n; i++)
+        status = member_bid(r, &zip->members[i], &c.bids[i], err);
+    if (!status)
+        status = choose_by_bids(&c, m, err);
+    free(c.bids);
+    return status;
+}
+
+/* The member of that name, or of what stands before the last #: *rest is then what is behind it. */
+static const struct embi_zip_member *find_member(const struct embi_zip_list *zip, const char *name,
+                                                 const char **rest)
+{
+    const struct embi_zip_member *m = embi_zip_find(zip, (emb_str){name, strlen(name)});
+    const char *hash = strrchr(name, '#');
+    *rest = NULL;
+    if (m || !hash)
+        return m;
+    *rest = hash + 1;
+    return embi_zip_find(zip, (emb_str){name, (size_t)(hash - name)});
+}
+
+static bool ends_in(emb_str name, const char *end)
+{
+    size_t n = strlen(end);
+    return name.n >= n && memcmp(name.s + name.n - n, end, n) == 0;
+}
+
+/* It is called .npz, or holds nothing but arrays. */
+static bool is_npz(const struct embi_reader *r, const struct embi_zip_list *zip)
+{
+    size_t files = 0;
+    if (r->format)
+        return false;
+    if (embi_ends_in(embi_reader_name(r), ".npz"))
+        return true;
+    for (size_t i = 0; i < zip->n; i++) {
+        bool file = is_file(zip->names[i]);
+        files += file;
+        if (file && !ends_in(zip->names[i], ".npy"))
+            return false;
+    }
+    return files > 0;
+}
+
+/* *m is NULL where an .npz has no member of that name: it is the name of an array. */
+static emb_status find_named(struct embi_reader *r, const struct embi_zip_list *zip,
+                             const struct embi_zip_member **m, emb_err *err)
+{
+    char show[EMBI_SHOW_MAX];
+    struct embi_buf what = {0};
+    const char *rest;
+    *m = find_member(zip, r->fragment, &rest);
+    if (*m)
+        r->fragment = rest;
+    if (*m || is_npz(r, zip))
+        return EMB_OK;
+    embi_buf_print(&what, "no member '%s' in the zip, which has",
+                   embi_show(show, (emb_str){r->fragment, strlen(r->fragment)}));
+    fail_with_list(&(struct choice){.zip = zip}, EMB_BAD_ARG, embi_buf_cstr(&what), err);
+    embi_buf_free(&what);
+    return EMB_BAD_ARG;
+}
+
+emb_status embi_zip_pick(struct embi_reader *r, const struct embi_zip_list *zip,
+                         const struct embi_zip_member **m, emb_err *err)
+{
+    *m = NULL;
+    if (r->fragment)
+        return find_named(r, zip, m, err);
+    return is_npz(r, zip) ? EMB_OK : choose_member(r, zip, m, err);
+}
