@@ -47,9 +47,9 @@ static emb_status add_array(struct embi_reader *r, struct embi_npz *npz,
     struct embi_tensor t;
     struct embi_io **io = &npz->members[npz->n];
     const struct embi_npy_read how = {.input_dtype = r->opts.input_dtype, .list = true};
-    char show[EMBI_SHOW_MAX];
-    if (embi_member_open(r->io, m, io, err))
-        return embi_fail_in(err, "member '%s'", embi_show(show, m->name));
+    emb_status status = embi_member_open(r->io, m, io, err);
+    if (status)
+        return status;
     npz->n++;
     if (embi_npy_read(*io, &how, &t, err))
         return embi_io_fail_in(*io, err);
@@ -84,7 +84,7 @@ struct text_type {
 static bool text_type(const char *name, struct text_type *type)
 {
     uint64_t length = 0;
-    type->swap = *name == '>';
+    *type = (struct text_type){.swap = *name == '>'};
     name += strspn(name, "<>=|") > 0;
     type->wide = *name == 'U';
     if (*name != 'U' && *name != 'S')

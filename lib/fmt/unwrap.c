@@ -108,12 +108,11 @@ static emb_status gunzip(struct embi_reader *r, emb_err *err)
 static emb_status enter(struct embi_reader *r, const struct embi_zip_member *m, emb_err *err)
 {
     struct embi_io *io;
-    char show[EMBI_SHOW_MAX];
     emb_status status = set_inside(r, m->name.s, m->name.n, err);
     if (!status)
         status = embi_member_open(r->io, m, &io, err);
     if (status)
-        return embi_fail_in(err, "member '%s'", embi_show(show, m->name));
+        return status;
     r->outer = r->io;
     r->io = io;
     return EMB_OK;

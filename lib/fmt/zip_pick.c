@@ -32,7 +32,7 @@ static bool is_file(emb_str name)
 static emb_status member_bid(const struct embi_reader *r, const struct embi_zip_member *m, int *bid,
                              emb_err *err)
 {
-    struct embi_head head;
+    struct embi_head head = {.n = 0};
     struct embi_io *io;
     *bid = 0;
     if (!is_file(m->name) || m->bytes == 0)
@@ -99,7 +99,7 @@ static emb_status choose_by_bids(struct choice *c, const struct embi_zip_member 
     size_t n = 0;
     for (c->least = SURE_BID; !n && c->least > 0; c->least = c->least == SURE_BID ? 1 : 0) {
         *m = only_one(c, &n);
-        if (*m)
+        if (n == 1)
             return EMB_OK;
         if (n)
             return fail_with_list(
@@ -118,7 +118,7 @@ static emb_status choose_member(const struct embi_reader *r, const struct embi_z
     emb_status status = EMB_OK;
     size_t n;
     *m = only_one(&c, &n); /* a zip of one file: what is wrong with it is then said */
-    if (*m)
+    if (n == 1)
         return EMB_OK;
     if (n > PROBED_MAX)
         return fail_with_list(&c, EMB_UNSUPPORTED,

@@ -161,10 +161,10 @@ static emb_status set_label(struct embi_io *io, emb_str name, emb_err *err)
 emb_status embi_member_open(struct embi_io *archive, const struct embi_zip_member *m,
                             struct embi_io **io, emb_err *err)
 {
+    char show[EMBI_SHOW_MAX];
     *io = NULL;
-    emb_status status = check_method(m, err);
-    if (status)
-        return status;
+    if (check_method(m, err))
+        return embi_fail_in(err, "member '%s'", embi_show(show, m->name));
     struct member *member = calloc(1, sizeof *member);
     if (!member)
         return embi_fail_memory(err, sizeof *member, "an open file");
@@ -176,7 +176,7 @@ emb_status embi_member_open(struct embi_io *archive, const struct embi_zip_membe
     member->stored = m->method == STORED;
     member->packed = (struct embi_packed){
         .io = archive, .at = m->data_at, .n = m->packed_bytes, .bytes = m->bytes, .crc = m->crc};
-    status = set_label(&member->io, m->name, err);
+    emb_status status = set_label(&member->io, m->name, err);
     if (status)
         embi_io_close(&member->io);
     else
