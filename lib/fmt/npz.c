@@ -1,7 +1,8 @@
 /* npz.c - the format "npz": a zip with one .npy file for each array. Here it is written, stored.
  *
  * numpy.load reads them. Each member's header may be filled in when its array is complete, so row
- * counts need not be known beforehand where the target can be patched. npz_read.c is the other half.
+ * counts need not be known beforehand where the target can be patched. npz_read.c is the other
+ * half.
  * Specification: numpy.savez, and io/zip.c for the archive.
  */
 #include "fmt/npy.h"

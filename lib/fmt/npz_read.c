@@ -1,7 +1,7 @@
 /* npz_read.c - reads .npz archives: their arrays by name, and the tokens that one of them may hold.
  *
- * Opening reads the directory and the headers of the arrays. Arrays of text are listed; the first of
- * `vocab`, `words` and `tokens` that has one axis holds the tokens of tables with as many rows.
+ * Opening reads the directory and the headers of the arrays. Arrays of text are listed; the first
+ * of `vocab`, `words` and `tokens` that has one axis holds the tokens of tables with as many rows.
  * Pickled objects are never read. Specification: numpy.savez and numpy.lib.format, io/zip_read.c.
  */
 #include "fmt/npy.h"
@@ -11,6 +11,8 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+
+enum { REST_MAX_BYTES = 1 << 20 };
 
 static const char *const token_names[] = {"vocab", "words", "tokens"};
 
@@ -41,6 +43,18 @@ static bool is_array(const struct embi_zip_member *m)
     return m->name.n > 4 && memcmp(m->name.s + m->name.n - 4, ".npy", 4) == 0;
 }
 
+/* numpy passes over bytes behind an array. To unpack many of them would be work for nothing. */
+static emb_status check_rest(const struct embi_io *io, const struct embi_tensor *t, emb_err *err)
+{
+    uint64_t rest =
+        io->size - t->offset - t->bytes; /* the array is inside, embi_npy_read saw to it */
+    if (rest <= REST_MAX_BYTES)
+        return EMB_OK;
+    return embi_fail(err, EMB_BAD_DATA, (int64_t)(t->offset + t->bytes),
+                     "%" PRIu64 " bytes follow the array; more than %d are not passed over", rest,
+                     REST_MAX_BYTES);
+}
+
 static emb_status add_array(struct embi_reader *r, struct embi_npz *npz,
                             const struct embi_zip_member *m, emb_err *err)
 {
@@ -51,7 +65,7 @@ static emb_status add_array(struct embi_reader *r, struct embi_npz *npz,
     if (status)
         return status;
     npz->n++;
-    if (embi_npy_read(*io, &how, &t, err))
+    if (embi_npy_read(*io, &how, &t, err) || check_rest(*io, &t, err))
         return embi_io_fail_in(*io, err);
     return embi_reader_add(r, (emb_str){m->name.s, m->name.n - 4}, &t, err);
 }
