@@ -223,25 +223,27 @@ static int read_pair(struct queries *s, struct query *q, const char *place, emb_
     return read_word(s, &q[1], place, (emb_str){tab + 1, line.n - n - 1}, false);
 }
 
+/* What ends the run comes after the answers to the lines before it, wherever input has paused: it
+ * is kept for the next call. */
 static int read_lines(struct queries *s, struct query *q, size_t max, size_t *n)
 {
     size_t step = s->pairs ? 2 : 1;
     char place[PLACE_MAX];
     emb_str line;
-    int code = EXIT_DONE;
-    while (!code && *n + step <= max) {
-        switch (input_line(&s->in, &line, &code)) {
+    while (!s->failed && *n + step <= max) {
+        switch (input_line(&s->in, &line, &s->failed)) {
         case INPUT_END: s->ended = true; return EXIT_DONE;
         case INPUT_PAUSE: s->paused = true; return EXIT_DONE;
-        case INPUT_FAILED: return code;
+        case INPUT_FAILED: continue;
         case INPUT_LINE: break;
         }
         snprintf(place, sizeof place, "line %" PRIu64, ++s->line);
-        code =
+        s->failed =
             s->pairs ? read_pair(s, q + *n, place, line) : read_word(s, q + *n, place, line, false);
-        *n += step;
+        if (!s->failed)
+            *n += step;
     }
-    return code;
+    return *n ? EXIT_DONE : s->failed;
 }
 
 /* A row of the table, or of the file of vectors, whose name it then has. */

@@ -54,6 +54,7 @@ struct queries {
     uint64_t next;      /* QUERIES_TABLE, QUERIES_VECTORS: the next row */
     struct input in;    /* QUERIES_LINES */
     uint64_t line;      /* lines read */
+    int failed;         /* exit code that ends the run, once what was read before is answered */
     emb_table *vectors; /* QUERIES_VECTORS */
     emb_table_info vectors_info;
 };
