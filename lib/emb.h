@@ -275,9 +275,9 @@ typedef struct emb_open_opts {
     const char *format;    /* format name ("npy", "raw" ...); NULL: found from the bytes */
     const char *tensor;    /* tensor name inside the file; NULL: the input embedding */
     const char *vocab;     /* tokens: a file with one a line, or a tokenizer's (tokenizer.json,
-                              vocab.json, vocab.txt, SentencePiece, tiktoken, tekken.json), or a
-                              directory that holds one. It counts even where the table has tokens of
-                              its own */
+                              vocab.json, vocab.txt, SentencePiece, tiktoken, tekken.json), a
+                              GGUF file, or a directory that holds a tokenizer. It counts even
+                              where the table has tokens of its own */
     emb_dtype input_dtype; /* what opaque bytes are (.npy of dtype V2), and the type of raw rows */
     uint64_t raw_rows;     /* format raw: V; 0: as many as the file holds */
     uint32_t raw_dims;     /* format raw: d */

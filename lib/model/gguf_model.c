@@ -5,6 +5,7 @@
  * fit the tokens. Specification: docs/gguf.md of ggml; llama-vocab.cpp of llama.cpp for alphabets.
  */
 #include "model/gguf_model.h"
+#include "model/tokenizer_read.h"
 
 #include "fmt/gguf.h"
 #include "util/err.h"
@@ -116,7 +117,7 @@ static emb_status check_beside(const struct embi_reader *r, const char *key,
                      "%s has %" PRIu64 " entries, " TOKENS " %" PRIu64, key, v->n, n);
 }
 
-static void check_special(const struct embi_weights *w, const struct embi_reader *r, uint64_t n)
+static void check_special(const struct embi_reader *r, uint64_t n)
 {
     static const char *const roles[] = {"bos",     "eos", "unknown", "seperator", "separator",
                                         "padding", "cls", "mask",    "eot"};
@@ -126,7 +127,7 @@ static void check_special(const struct embi_weights *w, const struct embi_reader
         (void)snprintf(key, sizeof key, "tokenizer.ggml.%s_token_id", roles[i]);
         /* all bits set: there is none, in files of old */
         if (embi_gguf_number(r, embi_gguf_find(r, key), &id) && id >= n && id != UINT32_MAX)
-            embi_log(w->env, EMB_LOG_WARNING, r->path,
+            embi_log(r->env, EMB_LOG_WARNING, r->path,
                      "%s is %" PRIu64 ", there are %" PRIu64 " tokens", key, id, n);
     }
 }
@@ -149,19 +150,43 @@ static emb_status take_tokens(const struct embi_reader *r, const struct embi_ggu
     return embi_gguf_strings(r, v, t->tokens, err);
 }
 
+/* t is freed by who called where this fails. */
+static emb_status read_tokens(const struct embi_reader *r, struct embi_tokenizer *t, emb_err *err)
+{
+    const struct embi_gguf_value *v = embi_gguf_find(r, TOKENS);
+    if (!v)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "a GGUF file without " TOKENS);
+    emb_status status = take_tokens(r, v, t, err);
+    if (status)
+        return status;
+    t->pieces = alphabet(r, t);
+    check_special(r, t->n);
+    return EMB_OK;
+}
+
 emb_status embi_gguf_tokens(const struct embi_weights *w, struct embi_tokenizer *t, emb_err *err)
 {
     const struct embi_reader *r;
-    const struct embi_gguf_value *v = find(w, TOKENS, &r);
     *t = (struct embi_tokenizer){0};
-    if (!v)
+    if (!find(w, TOKENS, &r))
         return EMB_OK;
-    emb_status status = take_tokens(r, v, t, err);
-    if (status) {
+    emb_status status = read_tokens(r, t, err);
+    if (status)
         embi_tokenizer_free(t);
+    return status;
+}
+
+/* The reader is closed again: tokens lie in the bytes, which are the source's. */
+emb_status embi_read_gguf(struct embi_token_source *src, emb_err *err)
+{
+    struct embi_io *io;
+    struct embi_reader *r;
+    emb_status status = embi_io_memory(src->env, src->s, src->n, NULL, &io, err);
+    if (!status)
+        status = embi_reader_open(src->env, io, src->path, &embi_format_gguf, NULL, &r, err);
+    if (status)
         return status;
-    }
-    t->pieces = alphabet(r, t);
-    check_special(w, r, t->n);
-    return EMB_OK;
+    status = read_tokens(r, src->t, err);
+    embi_reader_close(r);
+    return status;
 }

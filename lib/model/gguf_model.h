@@ -9,6 +9,8 @@
 #include "model/tokenizer.h"
 #include "model/weights.h"
 
+struct embi_token_source;
+
 /* Are the weights GGUF? Asks the first file, which must be open. */
 bool embi_weights_are_gguf(const struct embi_weights *w);
 
@@ -40,5 +42,8 @@ bool embi_gguf_has_tokens(const struct embi_weights *w);
 
 /* Its tokens, which are borrowed from the file. */
 emb_status embi_gguf_tokens(const struct embi_weights *w, struct embi_tokenizer *t, emb_err *err);
+
+/* Those of a GGUF file that is opened for its vocabulary alone. EMB_UNSUPPORTED: it has none. */
+emb_status embi_read_gguf(struct embi_token_source *src, emb_err *err);
 
 #endif

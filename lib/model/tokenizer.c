@@ -2,6 +2,7 @@
  */
 #include "model/tokenizer.h"
 
+#include "model/gguf_model.h"
 #include "model/tokenizer_read.h"
 #include "util/err.h"
 
@@ -46,6 +47,12 @@ static enum embi_tokenizer_kind kind_of(const struct embi_token_source *src)
     return kind_by_name(src->path);
 }
 
+/* A text may begin with these letters, but no version follows them there. */
+static bool is_gguf(const struct embi_token_source *src)
+{
+    return embi_format_gguf.probe((const unsigned char *)src->s, src->n, src->n, "") > 0;
+}
+
 static emb_status refuse_pointer(const struct embi_token_source *src, emb_err *err)
 {
     static const char pointer[] = "version https://git-lfs.github.com/spec/";
@@ -64,7 +71,9 @@ emb_status embi_tokenizer_open_io(const struct embi_env *env, struct embi_io *fi
     emb_status status = embi_token_source_open(&src, env, file, path, t, err);
     if (!status)
         status = refuse_pointer(&src, err);
-    if (!status) {
+    if (!status && is_gguf(&src)) {
+        status = embi_read_gguf(&src, err);
+    } else if (!status) {
         t->kind = kind_of(&src);
         status = readers[t->kind](&src, err);
     }

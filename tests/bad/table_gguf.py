@@ -184,6 +184,8 @@ CASES = [
     tokens("types of 64 bits", [("tokenizer.ggml.tokens", "[str]", ["a", "b"]),
                                 ("tokenizer.ggml.token_type", "[u64]", [1, 1])],
            "tokenizer.ggml.token_type: expected an array of i32"),
+    Case("gguf: tokens: a vocabulary that has none", "lookup a -t t.gguf --vocab t.gguf", 3,
+         "t.gguf: t.gguf: a GGUF file without tokenizer.ggml.tokens", {"t.gguf": model()}),
     # parts
     parts("split.count is not that of the name", split(0, 3, 2, EMBEDDING), split(1, 2, 2, HEAD),
           f"{ONE}: split.count: expected 2, by its name, found 3"),

@@ -24,3 +24,6 @@ echo '{"model_type": "gpt2", "vocab_size": 99}' > half/config.json
 embtool lookup b -t half | cut -d ' ' -f 1,2
 embtool init 5 2 --dist identity -o half/model.safetensors > /dev/null
 embtool lookup 1 --label id -t half
+
+# tokens of a GGUF file for another table
+embtool lookup c -t half/model.safetensors --vocab parts/split-00001-of-00002.gguf
