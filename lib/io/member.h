@@ -12,8 +12,8 @@
 #include "io/zip_read.h"
 
 /* archive must outlive *io; m is copied. EMB_UNSUPPORTED: encrypted, or packed by another method.
- * EMB_BAD_DATA: it says to hold more than it can. Messages about *io come without the member's name,
- * which is its label. */
+ * EMB_BAD_DATA: it says to hold more than it can. Messages about *io come without the member's
+ * name, which is its label. */
 emb_status embi_member_open(struct embi_io *archive, const struct embi_zip_member *m,
                             struct embi_io **io, emb_err *err);
 
