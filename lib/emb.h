@@ -648,8 +648,9 @@ typedef struct emb_array {
 
 typedef struct emb_write_opts {
     size_t size;
-    const char *format; /* "npy", "npz", "safetensors", "gguf", "raw", "text", "word2vec" or
-                           "word2vec-text"; NULL: by the extension of the path */
+    const char *format; /* "npy", "npz", "safetensors", "gguf", "raw", "text", "word2vec",
+                           "word2vec-text", "csv" or "tsv"; NULL: by the extension of the path,
+                           which says neither of the last two */
     bool force;         /* replace what exists */
     int sync;           /* fsync before the name appears: 1 yes, -1 no, 0 only where something
                            is replaced */
@@ -658,6 +659,12 @@ typedef struct emb_write_opts {
                                   with the rows. GGUF, whose tokens stand before the rows, needs
                                   them. They stay the caller's, and as they are until the writer is
                                   closed. The row count must be known       [arrays[0].shape[0]] */
+    int header;     /* text, word2vec-text, csv: a line before the rows; 1 yes, -1 no, 0 as the
+                           format has it: all but text have one */
+    char separator; /* of these formats: the byte between two fields; 0: a blank, in csv a comma.
+                           What embtool reads again is parted by blanks or tabs */
+    const char *tokens_in; /* safetensors: what its metadata say of tokens that lie in a file beside
+                              it: that file's ending, "vocab.txt" or "vocab.json"; NULL: nothing */
 } emb_write_opts;
 
 /* Begins a file that holds `arrays` [n], in this order; they are copied. EMB_EXISTS: it is there,
@@ -753,6 +760,81 @@ EMB_API const char *emb_new_model_arch(const emb_new_model *model);
 EMB_API emb_status emb_writer_open_model(emb_ctx *ctx, const char *path, const emb_new_model *model,
                                          const emb_write_opts *opts, emb_writer **writer,
                                          emb_err *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Saving a table in another format
+ *
+ * Rows of a table, all or some, go to a file of any format that is written, with their tokens: into
+ * the file, or, for safetensors and tsv, into one beside it (x.vocab.txt or x.vocab.json beside
+ * x.safetensors, found again when that is opened; x.metadata.tsv beside x.tsv). Both appear, or
+ * neither. What the target cannot hold is found out before anything is written, and refused, unless
+ * `lossy` says that it may go:
+ *
+ *  - tokens, where there is no place for them: they are left out
+ *  - a type: numbers are rounded to f32. A wider type that holds them all is no loss, and taken
+ *  - bytes of tokens (a space in word2vec, a newline in text): an underscore stands for each
+ *  - rows without a token where each needs one: row 12 is named "#12"
+ *
+ *     emb_save_open(ctx, table, "x.safetensors", NULL, &save, &err);
+ *     emb_save_write(save, NULL, &err);
+ *     emb_save_close(save);
+ */
+typedef struct emb_save emb_save;
+
+/* So many more rows are written: called by emb_save_write in its thread, now and then. */
+typedef void emb_rows_fn(void *arg, uint64_t rows);
+
+typedef struct emb_save_opts {
+    size_t size;
+    const char *format;   /* as in emb_write_opts; NULL: by the extension, .csv and .tsv too */
+    emb_dtype dtype;      /* numbers are rounded to it, once; NONE: as stored, where that is held */
+    const uint64_t *rows; /* these rows in this order, which may repeat; NULL: all       [n_rows] */
+    size_t n_rows;
+    bool normalize; /* rows are scaled to L2 norm 1, computed in double precision. Rows of zeros
+                       stay, and rows that hold NaN or an infinity */
+    bool lossy;
+    bool strict;       /* numbers that become infinities are an error */
+    int header;        /* as in emb_write_opts */
+    char separator;    /* likewise */
+    const char *name;  /* of the tensor; NULL: as in the table, where that has one */
+    emb_rows_fn *done; /* NULL: nobody counts */
+    void *done_arg;
+} emb_save_opts;
+
+/* What will be written. Borrowed from the emb_save. */
+typedef struct emb_save_plan {
+    const char *format; /* its name, a constant */
+    bool text;          /* it is lines of text */
+    emb_dtype dtype;
+    bool widened; /* the format cannot hold the table's own type, but this holds its numbers */
+    uint64_t rows;
+    uint32_t dims;
+    bool tokens;               /* they are written */
+    const char *beside;        /* to this file, or NULL: to the table's own */
+    const char *const *losses; /* [n_losses] what is lost, one sentence each */
+    size_t n_losses;
+    /* After emb_save_write: */
+    uint64_t overflows;      /* numbers that became infinities, or what emb_convert says */
+    uint64_t zero_rows;      /* with `normalize`: rows that could not be scaled */
+    uint64_t nonfinite_rows; /* likewise */
+    const char *failed;      /* after a failure: the file that it is about, NULL: the table's */
+} emb_save_plan;
+
+/* Looks at the table and its tokens and plans; the table must live until emb_save_close, and so
+ * must opts->rows. EMB_UNSUPPORTED: the format cannot hold that, and `lossy` does not say that it
+ * may be lost, or would not help. EMB_BAD_ARG: an unknown format, none that goes by the extension,
+ * or the path is the table's own file. EMB_RANGE: rows[err->at] >= V. Free with emb_save_close
+ * (NULL is allowed). */
+EMB_API emb_status emb_save_open(emb_ctx *ctx, const emb_table *table, const char *path,
+                                 const emb_save_opts *opts, emb_save **save, emb_err *err);
+EMB_API const emb_save_plan *emb_save_plan_of(const emb_save *save);
+
+/* Writes it, once. The bytes depend on the table and the options alone. wopts: force and sync. A
+ * table of any size takes a few megabytes, and 16 bytes a token. EMB_EXISTS: a file is there, and
+ * not force. EMB_BAD_DATA: a row breaks its format, a number does not fit an integer type, the
+ * format would read the rows back otherwise, or numbers overflow under `strict`. */
+EMB_API emb_status emb_save_write(emb_save *save, const emb_write_opts *wopts, emb_err *err);
+EMB_API void emb_save_close(emb_save *save);
 
 /* ------------------------------------------------------------------------------------------------
  * Naming contents

@@ -14,11 +14,9 @@
 #include <stdlib.h>
 
 const struct embi_format *const embi_formats[] = {
-    &embi_format_npy,         &embi_format_npz,
-    &embi_format_safetensors, &embi_format_torch,
-    &embi_format_gguf,        &embi_format_word2vec,
-    &embi_format_text,        &embi_format_word2vec_text,
-    &embi_format_raw,         NULL,
+    &embi_format_npy,  &embi_format_npz,      &embi_format_safetensors, &embi_format_torch,
+    &embi_format_gguf, &embi_format_word2vec, &embi_format_text,        &embi_format_word2vec_text,
+    &embi_format_raw,  &embi_format_csv,      &embi_format_tsv,         NULL,
 };
 
 /* ------------------------------------------------------------------------------------------------

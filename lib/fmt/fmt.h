@@ -105,6 +105,11 @@ struct embi_sink {
     size_t n, current;
     uint64_t elements; /* of the current array that were put */
     bool tokens;
+    int header;     /* formats of lines: a header line; 1 yes, -1 no, 0 as the format has it */
+    char separator; /* formats of lines: between fields; 0: the format's own */
+    const char
+        *tokens_in; /* the tokens are in a file beside this one, with this ending ("vocab.txt"),
+                              which the file says of itself; or NULL */
     const emb_str *all_tokens; /* [arrays[0].shape[0]] where they were known beforehand, or NULL */
     struct embi_buf buf;       /* scratch for text formats */
     void *state;
@@ -117,8 +122,13 @@ enum {
     EMBI_FMT_TOKENS = 4,        /* holds tokens beside the rows */
     EMBI_FMT_NAMES = 8,         /* tensors have names; several may be written */
     EMBI_FMT_STREAM = 16,       /* can be written without knowing the row count, even to a pipe */
+    EMBI_FMT_DECIMAL = 32,      /* numbers stand there as decimal text */
+    EMBI_FMT_LINES = 64,        /* lines of fields whose separator and header line may be chosen */
+    EMBI_FMT_EXPORT = 128,      /* for other programs: by name, or where a whole table is saved */
     EMBI_FMT_TOKENS_FIRST = 256 /* its tokens stand before the rows: it needs all_tokens */
 };
+
+struct embi_beside;
 
 struct embi_format {
     const char *name;
@@ -155,6 +165,14 @@ struct embi_format {
     /* The current array is complete (s->arrays[s->current].shape[0] is final). Optional. */
     emb_status (*finish)(struct embi_sink *s, emb_err *err);
     emb_status (*end)(struct embi_sink *s, emb_err *err); /* optional */
+    /* Why it cannot hold this token (s NULL: a row without one), as in "a space ends a word"; NULL:
+     * it can. For formats with tokens; NULL there: it holds all. */
+    const char *(*refuses)(emb_str token);
+    emb_str breaks; /* the bytes that it means: a token with others in their place can be held, if
+                       it is not too long */
+    /* Where a format without tokens has them in a file of its own beside the table: the kinds of
+     * that file, best first, ended by {0}. Optional. */
+    const struct embi_beside *beside;
 
     void (*free)(void *state); /* of a reader or a sink; optional */
 };
@@ -163,14 +181,14 @@ struct embi_format {
 
 extern const struct embi_format embi_format_safetensors, embi_format_npy, embi_format_npz,
     embi_format_word2vec, embi_format_word2vec_text, embi_format_text, embi_format_raw,
-    embi_format_torch, embi_format_gguf;
+    embi_format_torch, embi_format_gguf, embi_format_csv, embi_format_tsv;
 
 /* All formats, ended by NULL, cheapest probe first. */
 extern const struct embi_format *const embi_formats[];
 
 const struct embi_format *embi_format_by_name(const char *name);
-/* For writing: by the extension of a path. */
-const struct embi_format *embi_format_by_ext(const char *path);
+/* For writing: by the extension of a path; formats for other programs only where `exports`. */
+const struct embi_format *embi_format_by_ext(const char *path, bool exports);
 
 /* The format of these bytes. Files that are known but not tables (Git LFS pointers, HTML error
  * pages, pickles, HDF5 ...) are EMB_UNSUPPORTED or EMB_BAD_DATA by name. */

@@ -132,5 +132,6 @@ const struct embi_format embi_format_gguf = {
     .put = embi_sink_put,
     .finish = embi_gguf_finish,
     .end = embi_gguf_end,
+    .refuses = embi_gguf_refuses,
     .free = free_gguf,
 };

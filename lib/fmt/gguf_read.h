@@ -66,6 +66,7 @@ const struct embi_gguf_type *embi_gguf_type(uint32_t number);
 bool embi_gguf_type_number(emb_dtype dtype, uint32_t *number);
 
 /* The writer (gguf_write.c): as in struct embi_format. */
+const char *embi_gguf_refuses(emb_str token);
 emb_status embi_gguf_check(const struct embi_sink *s, emb_err *err);
 emb_status embi_gguf_begin(struct embi_sink *s, emb_err *err);
 emb_status embi_gguf_finish(struct embi_sink *s, emb_err *err);

@@ -138,7 +138,7 @@ static emb_status add_tokens(struct head *h, emb_err *err)
     return status ? status : add_for_rows(h, NAMED "token_type", EMBI_GGUF_I32, add_type, err);
 }
 
-static const char *refuses(emb_str token)
+const char *embi_gguf_refuses(emb_str token)
 {
     return token.s && !embi_utf8_valid(token.s, token.n) ? "it is not UTF-8" : NULL;
 }
@@ -237,10 +237,10 @@ static emb_status check_tokens(const struct embi_sink *s, emb_err *err)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%" PRIu64 " tokens; gguf holds %" PRIu64,
                          s->arrays[0].shape[0], (uint64_t)EMBI_GGUF_STRINGS_MAX);
     for (uint64_t row = 0; row < s->arrays[0].shape[0]; row++)
-        if (refuses(s->all_tokens[row]))
-            return embi_fail(err, EMB_BAD_DATA, (int64_t)row,
-                             "row %" PRIu64 ": gguf cannot hold '%s': %s", row,
-                             embi_show(show, s->all_tokens[row]), refuses(s->all_tokens[row]));
+        if (embi_gguf_refuses(s->all_tokens[row]))
+            return embi_fail(
+                err, EMB_BAD_DATA, (int64_t)row, "row %" PRIu64 ": gguf cannot hold '%s': %s", row,
+                embi_show(show, s->all_tokens[row]), embi_gguf_refuses(s->all_tokens[row]));
     return EMB_OK;
 }
 

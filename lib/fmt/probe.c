@@ -44,14 +44,16 @@ const struct embi_format *embi_format_by_name(const char *name)
     return NULL;
 }
 
-const struct embi_format *embi_format_by_ext(const char *path)
+const struct embi_format *embi_format_by_ext(const char *path, bool exports)
 {
     char ext[EXT_MAX];
     if (!*extension(ext, path))
         return NULL;
-    for (const struct embi_format *const *f = embi_formats; *f; f++)
-        if (((*f)->caps & EMBI_FMT_WRITE) && has_ext(*f, ext))
+    for (const struct embi_format *const *f = embi_formats; *f; f++) {
+        bool meant = exports || !((*f)->caps & EMBI_FMT_EXPORT);
+        if (meant && ((*f)->caps & EMBI_FMT_WRITE) && has_ext(*f, ext))
             return *f;
+    }
     return NULL;
 }
 

@@ -6,6 +6,7 @@
  * Specification: the "Format" section of the safetensors documentation.
  */
 #include "fmt/safetensors.h"
+#include "fmt/beside.h"
 #include "fmt/shape.h"
 
 #include "util/err.h"
@@ -349,4 +350,5 @@ const struct embi_format embi_format_safetensors = {
     .begin = embi_st_begin,
     .put = embi_sink_put,
     .end = embi_st_end,
+    .beside = embi_beside_vocab,
 };

@@ -5,6 +5,7 @@
  * is not known at the beginning, the header gets room for the longest numbers and is filled in at
  * the end. Specification: the "Format" section of the safetensors documentation.
  */
+#include "fmt/beside.h"
 #include "fmt/safetensors.h"
 
 #include "util/err.h"
@@ -43,7 +44,10 @@ static emb_status make_header(struct embi_sink *s, size_t bytes, emb_err *err)
     uint64_t begin = 0, end = 0;
     b->n = 0;
     embi_buf_fill(b, '\0', LENGTH_BYTES);
-    embi_buf_text(b, "{\"__metadata__\":{\"format\":\"pt\"}");
+    embi_buf_text(b, "{\"__metadata__\":{\"format\":\"pt\"");
+    if (s->tokens_in)
+        embi_buf_print(b, ",\"%s\":\"%s\"", EMBI_BESIDE_KEY, s->tokens_in);
+    embi_buf_byte(b, '}');
     for (size_t i = 0; i < s->n; i++, begin = end) {
         const emb_array *array = &s->arrays[i]; /* EMB_ROWS_UNKNOWN is the longest number */
         end = add_or_longest(begin, mul_or_longest(array->shape[0], embi_array_row_bytes(array)));

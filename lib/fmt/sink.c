@@ -24,6 +24,31 @@ emb_status embi_sink_check_tokens(const struct embi_sink *s, emb_err *err)
     return EMB_OK;
 }
 
+emb_status embi_sink_check_table(const struct embi_sink *s, emb_err *err)
+{
+    const emb_array *a = &s->arrays[0];
+    if (a->ndim != 2)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s holds a table [V, d], not %d axes",
+                         s->format->name, a->ndim);
+    if (a->shape[1] == 0)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot hold a table whose d is 0",
+                         s->format->name);
+    if (emb_dtype_block(a->dtype) > 1)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot hold %s; use --dtype f32",
+                         s->format->name, emb_dtype_name(a->dtype));
+    return EMB_OK;
+}
+
+emb_status embi_sink_flush(struct embi_sink *s, emb_err *err)
+{
+    struct embi_buf *b = &s->buf;
+    if (b->failed)
+        return embi_fail_memory(err, b->n, "rows to write");
+    size_t n = b->n;
+    b->n = 0;
+    return n ? embi_io_append(s->io, b->s, n, err) : EMB_OK;
+}
+
 emb_status embi_find_twin(const emb_str *names, size_t n, size_t *twin, emb_err *err)
 {
     struct embi_map map = {0};

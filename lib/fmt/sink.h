@@ -25,12 +25,18 @@ uint64_t embi_array_row_bytes(const emb_array *array);
 /* EMB_UNSUPPORTED "FORMAT holds no tokens" where tokens come with the rows. */
 emb_status embi_sink_check_tokens(const struct embi_sink *s, emb_err *err);
 
+/* EMB_UNSUPPORTED where the only array is no table [V, d], one whose d is 0, or one of blocks. */
+emb_status embi_sink_check_table(const struct embi_sink *s, emb_err *err);
+
 /* EMB_BAD_ARG where two arrays have one name. */
 emb_status embi_sink_check_names(const struct embi_sink *s, emb_err *err);
 
 /* The `put` of formats that store rows as they are. */
 emb_status embi_sink_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
                          const emb_str *tokens, emb_err *err);
+
+/* Hands what is in s->buf on to the file, and empties it. */
+emb_status embi_sink_flush(struct embi_sink *s, emb_err *err);
 
 /* Appends s->buf to the file, or writes it over the file's first bytes. */
 emb_status embi_sink_append_buf(struct embi_sink *s, emb_err *err);

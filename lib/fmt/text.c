@@ -240,7 +240,8 @@ const struct embi_format embi_format_text = {
     .name = "text",
     .about = "word vectors as text: GloVe, word2vec (.vec)",
     .exts = " .txt ",
-    .caps = EMBI_FMT_READ | EMBI_FMT_WRITE | EMBI_FMT_TOKENS | EMBI_FMT_STREAM,
+    .caps = EMBI_FMT_READ | EMBI_FMT_WRITE | EMBI_FMT_TOKENS | EMBI_FMT_STREAM | EMBI_FMT_DECIMAL |
+            EMBI_FMT_LINES,
     .probe = text_probe,
     .open = text_open,
     .walk = embi_text_walk,
@@ -249,6 +250,8 @@ const struct embi_format embi_format_text = {
     .check = embi_words_check,
     .begin = embi_text_begin,
     .put = embi_text_put,
-    .finish = embi_text_guard_end,
+    .finish = embi_text_finish,
+    .refuses = embi_text_refuses,
+    .breaks = {"\n\0", 2},
     .free = free,
 };

@@ -2,10 +2,11 @@
  * (no header; format "text") and word2vec's ("V D" first; format "word2vec-text").
  *
  * Numbers are the shortest that read back to the same value of their type. A token may hold
- * anything but LF, blanks included: readers that take the last d fields as numbers find it again.
- * What d is they find by themselves where there is no header, so that form is not written where
- * they would find another.
+ * anything but LF and NUL, blanks included: readers that take the last d fields as numbers find it
+ * again. What d is they find by themselves where there is no header, so that form is not written
+ * where they would find another.
  */
+#include "fmt/sink.h"
 #include "fmt/words.h"
 #include "util/err.h"
 
@@ -13,12 +14,30 @@
 
 enum { FLUSH_BYTES = 1 << 16 };
 
+static bool is_blank_separated(const struct embi_sink *s)
+{
+    return !s->separator || embi_words_blank(s->separator);
+}
+
+static emb_status begin(struct embi_sink *s, bool header, emb_err *err)
+{
+    emb_status status = header ? embi_words_begin_header(s, err) : embi_words_begin(s, err);
+    struct embi_words_sink *w = s->state;
+    if (status)
+        return status;
+    w->bare = !header;
+    w->guarded = w->bare && is_blank_separated(s);
+    return EMB_OK;
+}
+
 emb_status embi_text_begin(struct embi_sink *s, emb_err *err)
 {
-    emb_status status = embi_words_begin(s, err);
-    if (!status)
-        ((struct embi_words_sink *)s->state)->bare = true;
-    return status;
+    return begin(s, s->header > 0, err);
+}
+
+static emb_status begin_word2vec(struct embi_sink *s, emb_err *err)
+{
+    return begin(s, s->header >= 0, err);
 }
 
 static emb_status refuse_bare(const struct embi_words_sink *w, const char *why, emb_err *err)
@@ -40,7 +59,7 @@ emb_status embi_text_guard(struct embi_sink *sink, const char *s, size_t n, emb_
 {
     struct embi_words_sink *w = sink->state;
     struct embi_words_header header;
-    if (!w->bare || w->seen == EMBI_WORDS_SAMPLE)
+    if (!w->guarded || w->seen == EMBI_WORDS_SAMPLE)
         return EMB_OK;
     if (w->seen == 0 && embi_words_header(s, n, &header))
         return refuse_bare(w, "the first reads as a header", err);
@@ -53,14 +72,31 @@ emb_status embi_text_guard(struct embi_sink *sink, const char *s, size_t n, emb_
 emb_status embi_text_guard_end(struct embi_sink *sink, emb_err *err)
 {
     const struct embi_words_sink *w = sink->state;
-    return !w->bare || shows_dims(w) ? EMB_OK : refuse_bare(w, too_many_numbers, err);
+    return !w->guarded || shows_dims(w) ? EMB_OK : refuse_bare(w, too_many_numbers, err);
+}
+
+emb_status embi_text_finish(struct embi_sink *s, emb_err *err)
+{
+    const struct embi_words_sink *w = s->state;
+    return w->bare ? embi_text_guard_end(s, err) : embi_words_finish(s, err);
+}
+
+const char *embi_text_refuses(emb_str token)
+{
+    const char *why = embi_words_refuses(token);
+    if (why)
+        return why;
+    if (memchr(token.s, '\n', token.n))
+        return "a newline ends a row";
+    return memchr(token.s, 0, token.n) ? "a file with a NUL is not taken for text" : NULL;
 }
 
 /* One line; too little memory shows in the buffer's `failed`. values [d], elements of `dtype`. */
-static void add_line(struct embi_buf *b, emb_str token, const char *values, uint64_t dims,
-                     emb_dtype dtype)
+static void add_line(struct embi_buf *b, emb_str token, const char *values, const emb_array *a,
+                     char separator)
 {
-    const size_t element_bytes = emb_dtype_bytes(dtype);
+    const uint64_t dims = a->shape[1];
+    const size_t element_bytes = emb_dtype_bytes(a->dtype);
     char *p = embi_buf_room(b, token.n + dims * (1 + EMB_NUMBER_MAX) + 1);
     if (!p)
         return;
@@ -68,8 +104,8 @@ static void add_line(struct embi_buf *b, emb_str token, const char *values, uint
     memcpy(p, token.s, token.n);
     p += token.n;
     for (uint64_t c = 0; c < dims; c++) {
-        *p++ = ' ';
-        p += emb_number_print(p, dtype, values + c * element_bytes);
+        *p++ = separator;
+        p += emb_number_print(p, a->dtype, values + c * element_bytes);
     }
     *p++ = '\n';
     b->n += (size_t)(p - line);
@@ -87,26 +123,26 @@ emb_status embi_text_put(struct embi_sink *s, const void *data, uint64_t n_bytes
         emb_status status = embi_words_token(s, tokens[r], state->rows, err);
         if (status)
             return status;
-        if (memchr(tokens[r].s, '\n', tokens[r].n))
-            return embi_words_refuse(s, tokens[r], state->rows, "a newline ends a row", err);
         size_t at = s->buf.n;
-        add_line(&s->buf, tokens[r], row, a->shape[1], a->dtype);
+        add_line(&s->buf, tokens[r], row, a, s->separator ? s->separator : ' ');
         if (!s->buf.failed && (status = embi_text_guard(s, s->buf.s + at, s->buf.n - at - 1, err)))
             return status;
-        if (s->buf.n >= FLUSH_BYTES && (status = embi_words_flush(s, err)) != EMB_OK)
+        if (s->buf.n >= FLUSH_BYTES && (status = embi_sink_flush(s, err)) != EMB_OK)
             return status;
     }
-    return embi_words_flush(s, err);
+    return embi_sink_flush(s, err);
 }
 
 const struct embi_format embi_format_word2vec_text = {
     .name = "word2vec-text",
     .about = "word2vec, text with a header line",
     .exts = " .vec ",
-    .caps = EMBI_FMT_WRITE | EMBI_FMT_TOKENS,
+    .caps = EMBI_FMT_WRITE | EMBI_FMT_TOKENS | EMBI_FMT_DECIMAL | EMBI_FMT_LINES,
     .check = embi_words_check,
-    .begin = embi_words_begin_header,
+    .begin = begin_word2vec,
     .put = embi_text_put,
-    .finish = embi_words_finish,
+    .finish = embi_text_finish,
+    .refuses = embi_text_refuses,
+    .breaks = {"\n\0", 2},
     .free = free,
 };

@@ -211,5 +211,7 @@ const struct embi_format embi_format_word2vec = {
     .begin = embi_words_begin_header,
     .put = embi_word2vec_put,
     .finish = embi_words_finish,
+    .refuses = embi_word2vec_refuses,
+    .breaks = {" \n", 2},
     .free = free,
 };

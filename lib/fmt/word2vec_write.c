@@ -4,6 +4,7 @@
  * A word ends at its first space and LFs before it are skipped, so words with a space, or that
  * begin with LF, are refused rather than changed; so are those that our reader would call too long.
  */
+#include "fmt/sink.h"
 #include "fmt/words.h"
 #include "util/err.h"
 
@@ -18,18 +19,16 @@ emb_status embi_word2vec_check(const struct embi_sink *s, emb_err *err)
     return status;
 }
 
-static emb_status check_token(const struct embi_sink *s, emb_str token, uint64_t row, emb_err *err)
+const char *embi_word2vec_refuses(emb_str token)
 {
-    emb_status status = embi_words_token(s, token, row, err);
-    if (status)
-        return status;
+    const char *why = embi_words_refuses(token);
+    if (why)
+        return why;
     if (memchr(token.s, ' ', token.n))
-        return embi_words_refuse(s, token, row, "a space ends a word", err);
+        return "a space ends a word";
     if (token.s[0] == '\n')
-        return embi_words_refuse(s, token, row, "a word cannot begin with a newline", err);
-    if (token.n >= EMBI_WORD_MAX)
-        return embi_words_refuse(s, token, row, "it is longer than 4095 bytes", err);
-    return EMB_OK;
+        return "a word cannot begin with a newline";
+    return token.n >= EMBI_WORD_MAX ? "it is longer than 4095 bytes" : NULL;
 }
 
 emb_status embi_word2vec_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
@@ -40,15 +39,15 @@ emb_status embi_word2vec_put(struct embi_sink *s, const void *data, uint64_t n_b
     const char *row = data; /* [rows, d] */
     const uint64_t rows = n_bytes / row_bytes;
     for (uint64_t r = 0; r < rows; r++, row += row_bytes, state->rows++) {
-        emb_status status = check_token(s, tokens[r], state->rows, err);
+        emb_status status = embi_words_token(s, tokens[r], state->rows, err);
         if (status)
             return status;
         embi_buf_add(&s->buf, tokens[r].s, tokens[r].n);
         embi_buf_byte(&s->buf, ' ');
         embi_buf_add(&s->buf, row, row_bytes);
         embi_buf_byte(&s->buf, '\n');
-        if (s->buf.n >= FLUSH_BYTES && (status = embi_words_flush(s, err)) != EMB_OK)
+        if (s->buf.n >= FLUSH_BYTES && (status = embi_sink_flush(s, err)) != EMB_OK)
             return status;
     }
-    return embi_words_flush(s, err);
+    return embi_sink_flush(s, err);
 }

@@ -52,8 +52,9 @@ size_t embi_line_numbers(const char *s, size_t n);
 struct embi_words_sink {
     uint64_t rows;        /* put so far */
     bool late;            /* V was not known in begin: its place in the header is kept */
-    bool bare;            /* there is no header: readers find d in the first lines */
-    unsigned seen, plain; /* bare: of those lines, and how many of them show d */
+    bool bare;            /* there is no header */
+    bool guarded;         /* so readers find d in the first lines, if blanks separate */
+    unsigned seen, plain; /* guarded: of those lines, and how many of them show d */
 };
 
 /* Lines from which a reader of bare text finds d, and the fewest it looks at where there are
@@ -66,14 +67,13 @@ emb_status embi_words_begin(struct embi_sink *s, emb_err *err);
 emb_status embi_words_begin_header(struct embi_sink *s, emb_err *err);
 /* Puts the row count into the header, if it came late. */
 emb_status embi_words_finish(struct embi_sink *s, emb_err *err);
-/* Hands s->buf to the file. */
-emb_status embi_words_flush(struct embi_sink *s, emb_err *err);
 
-/* EMB_BAD_DATA for a token that no word-vector format can carry: none, or an empty one. */
+/* The `refuses` of the formats, and what none of them can carry: no token, or an empty one. */
+const char *embi_words_refuses(emb_str token);
+const char *embi_text_refuses(emb_str token);
+const char *embi_word2vec_refuses(emb_str token);
+/* EMB_BAD_DATA where the format cannot hold this token. */
 emb_status embi_words_token(const struct embi_sink *s, emb_str token, uint64_t row, emb_err *err);
-/* EMB_BAD_DATA: the format cannot hold this token, because ... */
-emb_status embi_words_refuse(const struct embi_sink *s, emb_str token, uint64_t row,
-                             const char *why, emb_err *err);
 
 /* Bare text: EMB_BAD_DATA where the next row, as the line s[0, n), or all rows there are, would be
  * read back with another d, or the first as a header. */
@@ -85,6 +85,7 @@ emb_status embi_word2vec_check(const struct embi_sink *s, emb_err *err);
 emb_status embi_word2vec_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
                              const emb_str *tokens, emb_err *err);
 emb_status embi_text_begin(struct embi_sink *s, emb_err *err);
+emb_status embi_text_finish(struct embi_sink *s, emb_err *err);
 emb_status embi_text_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
                          const emb_str *tokens, emb_err *err);
 

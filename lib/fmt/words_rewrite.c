@@ -53,7 +53,7 @@ static emb_status write_header(struct embi_rewrite *w, uint64_t bytes, emb_err *
     while (at < bytes && s[at] >= '0' && s[at] <= '9')
         at++;
     embi_buf_add(&w->sink.buf, s + at, bytes - at);
-    return embi_words_flush(&w->sink, err);
+    return embi_sink_flush(&w->sink, err);
 }
 
 static emb_status text_begin(struct embi_rewrite *w, emb_err *err)

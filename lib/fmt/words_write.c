@@ -6,6 +6,7 @@
  * would be read back as another token. The writer (table/) has seen to it that there is one array
  * with a type and a size, and that a count which comes late can be patched.
  */
+#include "fmt/sink.h"
 #include "fmt/words.h"
 #include "util/err.h"
 
@@ -17,19 +18,11 @@ enum { COUNT_DIGITS = 20 }; /* of UINT64_MAX */
 
 emb_status embi_words_check(const struct embi_sink *s, emb_err *err)
 {
-    const char *name = s->format->name;
-    const emb_array *a = &s->arrays[0];
-    if (a->ndim != 2)
-        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s holds a table [V, d], not %d axes", name,
-                         a->ndim);
-    if (a->shape[1] == 0)
-        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot hold a table whose d is 0", name);
-    if (emb_dtype_block(a->dtype) > 1)
-        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot hold %s; use --dtype f32", name,
-                         emb_dtype_name(a->dtype));
-    if (!s->tokens)
-        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s needs a token for every row", name);
-    return EMB_OK;
+    emb_status status = embi_sink_check_table(s, err);
+    if (!status && !s->tokens)
+        status =
+            embi_fail(err, EMB_UNSUPPORTED, -1, "%s needs a token for every row", s->format->name);
+    return status;
 }
 
 emb_status embi_words_begin(struct embi_sink *s, emb_err *err)
@@ -53,7 +46,7 @@ emb_status embi_words_begin_header(struct embi_sink *s, emb_err *err)
     else
         embi_buf_print(&s->buf, "%" PRIu64, a->shape[0]);
     embi_buf_print(&s->buf, " %" PRIu64 "\n", a->shape[1]);
-    return embi_words_flush(s, err);
+    return embi_sink_flush(s, err);
 }
 
 emb_status embi_words_finish(struct embi_sink *s, emb_err *err)
@@ -69,29 +62,21 @@ emb_status embi_words_finish(struct embi_sink *s, emb_err *err)
     return embi_io_patch(s->io, count, COUNT_DIGITS, 0, err);
 }
 
-emb_status embi_words_flush(struct embi_sink *s, emb_err *err)
+const char *embi_words_refuses(emb_str token)
 {
-    struct embi_buf *b = &s->buf;
-    if (b->failed)
-        return embi_fail_memory(err, b->n, "rows to write");
-    size_t n = b->n;
-    b->n = 0;
-    return n ? embi_io_append(s->io, b->s, n, err) : EMB_OK;
-}
-
-emb_status embi_words_refuse(const struct embi_sink *s, emb_str token, uint64_t row,
-                             const char *why, emb_err *err)
-{
-    char shown[EMBI_SHOW_MAX];
-    return embi_fail(err, EMB_BAD_DATA, (int64_t)row, "row %" PRIu64 ": %s cannot hold '%s': %s",
-                     row, s->format->name, embi_show(shown, token), why);
+    return !token.s ? "this one has none" : token.n == 0 ? "this one is empty" : NULL;
 }
 
 emb_status embi_words_token(const struct embi_sink *s, emb_str token, uint64_t row, emb_err *err)
 {
-    if (token.s && token.n)
+    char shown[EMBI_SHOW_MAX];
+    const char *why = s->format->refuses(token);
+    if (!why)
         return EMB_OK;
-    return embi_fail(err, EMB_BAD_DATA, (int64_t)row,
-                     "row %" PRIu64 ": %s needs a token for every row, this one %s", row,
-                     s->format->name, token.s ? "is empty" : "has none");
+    if (embi_words_refuses(token))
+        return embi_fail(err, EMB_BAD_DATA, (int64_t)row,
+                         "row %" PRIu64 ": %s needs a token for every row, %s", row,
+                         s->format->name, why);
+    return embi_fail(err, EMB_BAD_DATA, (int64_t)row, "row %" PRIu64 ": %s cannot hold '%s': %s",
+                     row, s->format->name, embi_show(shown, token), why);
 }

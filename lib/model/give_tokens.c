@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static bool text_of(const struct embi_tokenizer *t, emb_str token, struct embi_buf *out)
+bool embi_tokenizer_text(const struct embi_tokenizer *t, emb_str token, struct embi_buf *out)
 {
     const struct embi_pieces *p = &t->pieces;
     if (!p->byte_level && !p->byte_fallback && !p->space.n && !p->prefix.n && !p->suffix.n)
@@ -43,7 +43,7 @@ static emb_status load_gguf(void *state, const emb_str **tokens, uint64_t *n, em
 static bool text_of_model(const void *state, emb_str token, struct embi_buf *out)
 {
     const struct embi_model *m = state;
-    return text_of(&m->tokenizer, token, out);
+    return embi_tokenizer_text(&m->tokenizer, token, out);
 }
 
 /* Are the table's rows those of tokens? Positions, token types and layers have rows of their own.
@@ -95,7 +95,7 @@ static emb_status load_given(void *state, const emb_str **tokens, uint64_t *n, e
 
 static bool text_of_given(const void *state, emb_str token, struct embi_buf *out)
 {
-    return text_of(state, token, out);
+    return embi_tokenizer_text(state, token, out);
 }
 
 static void free_given(void *state)

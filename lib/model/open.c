@@ -135,6 +135,8 @@ static emb_status open_model(const emb_ctx *ctx, struct embi_model *m, const cha
         status = embi_model_map_rows(m, *table, err);
     if (!status)
         status = embi_model_give_tokens(m, *table, err);
+    if (!status)
+        status = embi_give_beside(*table, err);
     if (status)
         emb_table_close(*table);
     return status;

@@ -63,18 +63,19 @@ static emb_status refuse_pointer(const struct embi_token_source *src, emb_err *e
                      "a Git LFS pointer; the file itself was not pulled: git lfs pull");
 }
 
-emb_status embi_tokenizer_open_io(const struct embi_env *env, struct embi_io *file,
-                                  const char *path, struct embi_tokenizer *t, emb_err *err)
+/* kind EMBI_TOKENIZER_NONE: the content says it. */
+static emb_status read_file(const struct embi_env *env, struct embi_io *file, const char *path,
+                            enum embi_tokenizer_kind kind, struct embi_tokenizer *t, emb_err *err)
 {
     struct embi_token_source src;
     *t = (struct embi_tokenizer){0};
     emb_status status = embi_token_source_open(&src, env, file, path, t, err);
     if (!status)
         status = refuse_pointer(&src, err);
-    if (!status && is_gguf(&src)) {
+    if (!status && !kind && is_gguf(&src)) {
         status = embi_read_gguf(&src, err);
     } else if (!status) {
-        t->kind = kind_of(&src);
+        t->kind = kind ? kind : kind_of(&src);
         status = readers[t->kind](&src, err);
     }
     if (status)
@@ -84,13 +85,26 @@ emb_status embi_tokenizer_open_io(const struct embi_env *env, struct embi_io *fi
     return status;
 }
 
-emb_status embi_tokenizer_open_file(const struct embi_env *env, const char *path,
-                                    struct embi_tokenizer *t, emb_err *err)
+emb_status embi_tokenizer_open_io(const struct embi_env *env, struct embi_io *file,
+                                  const char *path, struct embi_tokenizer *t, emb_err *err)
+{
+    return read_file(env, file, path, EMBI_TOKENIZER_NONE, t, err);
+}
+
+emb_status embi_tokenizer_open_kind(const struct embi_env *env, const char *path,
+                                    enum embi_tokenizer_kind kind, struct embi_tokenizer *t,
+                                    emb_err *err)
 {
     struct embi_io *file;
     *t = (struct embi_tokenizer){0};
     emb_status status = embi_io_open(env, path, EMBI_IO_READ, &file, err);
-    return status ? status : embi_tokenizer_open_io(env, file, path, t, err);
+    return status ? status : read_file(env, file, path, kind, t, err);
+}
+
+emb_status embi_tokenizer_open_file(const struct embi_env *env, const char *path,
+                                    struct embi_tokenizer *t, emb_err *err)
+{
+    return embi_tokenizer_open_kind(env, path, EMBI_TOKENIZER_NONE, t, err);
 }
 
 void embi_tokenizer_free(struct embi_tokenizer *t)

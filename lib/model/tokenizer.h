@@ -66,6 +66,11 @@ emb_status embi_tokenizer_open_file(const struct embi_env *env, const char *path
 emb_status embi_tokenizer_open_io(const struct embi_env *env, struct embi_io *file,
                                   const char *path, struct embi_tokenizer *t, emb_err *err);
 
+/* The same for a file whose kind is known. */
+emb_status embi_tokenizer_open_kind(const struct embi_env *env, const char *path,
+                                    enum embi_tokenizer_kind kind, struct embi_tokenizer *t,
+                                    emb_err *err);
+
 /* Opens the vocabulary of a model directory: the first that is there of tokenizer.json, vocab.json,
  * vocab.txt, a SentencePiece model, *.tiktoken, tekken.json; then adds what only
  * tokenizer_config.json (added_tokens_decoder) and added_tokens.json know, in this order. What came

@@ -75,7 +75,7 @@ static emb_status copy_arrays(emb_writer *w, const emb_array *arrays, size_t n, 
 static emb_status choose_format(struct embi_sink *s, const char *path, const char *name,
                                 emb_err *err)
 {
-    s->format = name ? embi_format_by_name(name) : embi_format_by_ext(path);
+    s->format = name ? embi_format_by_name(name) : embi_format_by_ext(path, false);
     if (!s->format && name)
         return embi_fail(err, EMB_BAD_ARG, -1, "there is no format '%s'", name);
     if (!s->format)
@@ -92,12 +92,16 @@ static emb_status check_format(const struct embi_sink *s, emb_err *err)
     if (s->n > 1 && !(s->format->caps & EMBI_FMT_NAMES))
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%s holds one array, not %zu", s->format->name,
                          s->n);
+    if ((s->header || s->separator) && !(s->format->caps & EMBI_FMT_LINES))
+        return embi_fail(err, EMB_BAD_ARG, -1, "%s has no %s to choose", s->format->name,
+                         s->header ? "header line" : "separator");
     return s->format->check ? s->format->check(s, err) : EMB_OK;
 }
 
 static emb_status check_counts(const struct embi_sink *s, emb_err *err)
 {
-    if ((s->format->caps & EMBI_FMT_STREAM) || (s->io->caps & EMBI_IO_CAN_PATCH))
+    bool streams = (s->format->caps & EMBI_FMT_STREAM) && s->header <= 0;
+    if (streams || (s->io->caps & EMBI_IO_CAN_PATCH))
         return EMB_OK;
     for (size_t i = 0; i < s->n; i++)
         if (s->arrays[i].shape[0] == EMB_ROWS_UNKNOWN)
@@ -139,6 +143,9 @@ emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_array *arra
     struct embi_sink *s = &w->sink;
     s->env = &ctx->env;
     s->tokens = EMBI_HAS(opts, tokens) && opts->tokens;
+    s->header = EMBI_HAS(opts, header) ? opts->header : 0;
+    s->separator = EMBI_HAS(opts, separator) ? opts->separator : 0;
+    s->tokens_in = EMBI_HAS(opts, tokens_in) ? opts->tokens_in : NULL;
     s->all_tokens = EMBI_HAS(opts, all_tokens) ? opts->all_tokens : NULL;
     s->tokens = s->tokens || s->all_tokens;
     emb_status status = choose_format(s, path, EMBI_HAS(opts, format) ? opts->format : NULL, err);
@@ -279,6 +286,6 @@ void emb_writer_close(emb_writer *w)
 
 const char *emb_format_of(const char *path)
 {
-    const struct embi_format *format = embi_format_by_ext(path);
+    const struct embi_format *format = embi_format_by_ext(path, false);
     return format ? format->name : NULL;
 }

@@ -165,8 +165,9 @@ Test(probe, hdf5_behind_another_block)
 
 Test(format, names)
 {
-    static const char *const names[] = {"npy",      "npz",  "safetensors",   "torch", "gguf",
-                                        "word2vec", "text", "word2vec-text", "raw"};
+    static const char *const names[] = {"npy",      "npz",  "safetensors",   "torch",
+                                        "word2vec", "text", "word2vec-text", "raw",
+                                        "csv",      "tsv",  "gguf"};
     size_t n = 0;
     for (const struct embi_format *const *f = embi_formats; *f; f++, n++)
         cr_assert_eq(embi_format_by_name((*f)->name), *f);
@@ -203,10 +204,20 @@ Test(format, extensions)
         {NULL, NULL},
     };
     for (size_t i = 0; i < EMBI_LEN(paths); i++) {
-        const struct embi_format *f = embi_format_by_ext(paths[i].path);
+        const struct embi_format *f = embi_format_by_ext(paths[i].path, false);
         cr_expect(paths[i].format ? f && strcmp(f->name, paths[i].format) == 0 : !f, "%s: %s",
                   paths[i].path, f ? f->name : "none");
     }
+}
+
+/* Only who saves a whole table gets these by the extension. */
+Test(format, exports)
+{
+    cr_expect_null(embi_format_by_ext("a.csv", false));
+    cr_expect_null(embi_format_by_ext("a.tsv", false));
+    cr_expect_eq(embi_format_by_ext("a.csv", true), &embi_format_csv);
+    cr_expect_eq(embi_format_by_ext("a.TSV", true), &embi_format_tsv);
+    cr_expect_eq(embi_format_by_ext("a.npy", true), &embi_format_npy);
 }
 
 Test(format, not_readable)
