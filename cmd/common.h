@@ -38,25 +38,28 @@ struct common {
             "input, or any with #TENSOR (default: $EMBTOOL_TABLE, else the current directory if " \
             "it is a model's, else the English table that comes with embtool)",                   \
             .aliases = " model embedding "),                                                      \
-        OPT("format", 0, OPT_WORD, COMMON_AT(format),                                             \
-            "safetensors|npy|npz|torch|gguf|word2vec|text|raw",                                   \
-            "what the file is, where its bytes do not say", .aliases = " input-format "),         \
-        OPT("tensor", 0, OPT_TEXT, COMMON_AT(tensor), "NAME", "the tensor to use, by its name"),  \
-        OPT("head", 0, OPT_FLAG, COMMON_AT(head), NULL,                                           \
-            "the output table of a model; where it is tied, that is the embedding",               \
-            .aliases = " lm-head output-table unembedding "),                                     \
-        OPT("vocab", 0, OPT_TEXT, COMMON_AT(vocab), "FILE",                                       \
-            "tokens, in place of the table's own: one a line, or a tokenizer's file or "          \
-            "directory",                                                                          \
-            .aliases = " vocabulary tokenizer "),                                                 \
-        OPT("shape", 0, OPT_TEXT, COMMON_AT(shape), "V,D",                                        \
-            "rows and dimensions of a raw file; ,D: as many rows as it holds"),                   \
-        OPT("offset", 0, OPT_COUNT, COMMON_AT(offset), "N", "bytes before row 0 of a raw file"),  \
-        OPT("input-dtype", 0, OPT_DTYPE, COMMON_AT(input_dtype), "T",                             \
-            "type of the numbers in a raw file, or of opaque bytes in .npy"),                     \
-        OPT("limit", 0, OPT_COUNT, COMMON_AT(limit), "N",                                         \
-            "only the first N rows exist, for this run", .given = COMMON_AT(has_limit)),          \
-        OPT("strict", 0, OPT_FLAG, COMMON_AT(strict), NULL,                                       \
+        COMMON_TABLE_FORM
+/* The same without the table itself. */
+#define COMMON_TABLE_FORM                                                                        \
+    OPT("format", 0, OPT_WORD, COMMON_AT(format),                                                \
+        "safetensors|npy|npz|torch|gguf|word2vec|text|raw",                                      \
+        "what the file is, where its bytes do not say", .aliases = " input-format "),            \
+        OPT("tensor", 0, OPT_TEXT, COMMON_AT(tensor), "NAME", "the tensor to use, by its name"), \
+        OPT("head", 0, OPT_FLAG, COMMON_AT(head), NULL,                                          \
+            "the output table of a model; where it is tied, that is the embedding",              \
+            .aliases = " lm-head output-table unembedding "),                                    \
+        OPT("vocab", 0, OPT_TEXT, COMMON_AT(vocab), "FILE",                                      \
+            "tokens, in place of the table's own: one a line, or a tokenizer's file or "         \
+            "directory",                                                                         \
+            .aliases = " vocabulary tokenizer "),                                                \
+        OPT("shape", 0, OPT_TEXT, COMMON_AT(shape), "V,D",                                       \
+            "rows and dimensions of a raw file; ,D: as many rows as it holds"),                  \
+        OPT("offset", 0, OPT_COUNT, COMMON_AT(offset), "N", "bytes before row 0 of a raw file"), \
+        OPT("input-dtype", 0, OPT_DTYPE, COMMON_AT(input_dtype), "T",                            \
+            "type of the numbers in a raw file, or of opaque bytes in .npy"),                    \
+        OPT("limit", 0, OPT_COUNT, COMMON_AT(limit), "N",                                        \
+            "only the first N rows exist, for this run", .given = COMMON_AT(has_limit)),         \
+        OPT("strict", 0, OPT_FLAG, COMMON_AT(strict), NULL,                                      \
             "warnings that can change an answer are errors")
 
 /* Where the output goes. */
