@@ -15,6 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "cases"), str(HERE)]
 
+import table_convert  # noqa: E402
 import table_gguf     # noqa: E402
 import table_ids      # noqa: E402
 import table_kinds    # noqa: E402
@@ -27,7 +28,8 @@ import table_words    # noqa: E402
 import table_zip      # noqa: E402
 
 CASES = [c for table in (table_safetensors, table_npy, table_words, table_kinds, table_ids, table_output,
-                       table_models, table_torch, table_gguf, table_zip)
+                       table_models, table_torch, table_gguf, table_zip,
+                       table_convert)
          for c in table.CASES]
 SECONDS = 10
 
