@@ -13,7 +13,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -26,21 +25,22 @@ void embi_check_say(struct embi_checking *c, const char *what, const char *mend,
 {
     emb_check *check = c->check;
     va_list args;
-    char *message = NULL, *options = mend ? strdup(mend) : NULL;
+    struct embi_buf message = {0};
+    char *options = mend ? strdup(mend) : NULL;
     va_start(args, format);
-    bool made = vasprintf(&message, format, args) >= 0;
+    embi_buf_vprint(&message, format, args);
     va_end(args);
+    const char *text = embi_buf_cstr(&message);
     emb_fault *faults = realloc(check->faults, (check->n_faults + 1) * sizeof *faults);
     if (faults)
         check->faults = faults;
-    if (!made || !faults || (mend && !options)) {
+    if (message.failed || !faults || (mend && !options)) {
         c->failed = true;
-        if (made)
-            free(message);
+        embi_buf_free(&message);
         free(options);
         return;
     }
-    faults[check->n_faults++] = (emb_fault){what, message, options};
+    faults[check->n_faults++] = (emb_fault){what, text, options};
 }
 
 void emb_check_free(emb_check *check)
@@ -239,13 +239,14 @@ static emb_status check_all(struct embi_checking *c, emb_err *err)
 static emb_status dir_of_file(char **dir, emb_err *err)
 {
     struct stat st;
-    char *file = *dir;
-    if (stat(file, &st) != 0 || !S_ISREG(st.st_mode))
+    char *folder;
+    if (stat(*dir, &st) != 0 || !S_ISREG(st.st_mode))
         return EMB_OK;
-    emb_status status = embi_path_dir(file, dir, err);
+    emb_status status = embi_path_dir(*dir, &folder, err);
     if (status)
         return status;
-    free(file);
+    free(*dir);
+    *dir = folder;
     return embi_sidecar_exists(*dir, "config.json")
                ? EMB_OK
                : embi_fail(err, EMB_UNSUPPORTED, -1,

@@ -66,10 +66,9 @@ void embi_buf_text(struct embi_buf *b, const char *cstr)
     embi_buf_add(b, cstr, strlen(cstr));
 }
 
-void embi_buf_print(struct embi_buf *b, const char *format, ...)
+void embi_buf_vprint(struct embi_buf *b, const char *format, va_list args)
 {
-    va_list args, again;
-    va_start(args, format);
+    va_list again;
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
     if (n < 0)
@@ -79,6 +78,13 @@ void embi_buf_print(struct embi_buf *b, const char *format, ...)
         b->n += (size_t)n;
     }
     va_end(again);
+}
+
+void embi_buf_print(struct embi_buf *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    embi_buf_vprint(b, format, args);
     va_end(args);
 }
 

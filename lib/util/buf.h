@@ -9,6 +9,8 @@
 
 #include "util/base.h"
 
+#include <stdarg.h>
+
 struct embi_buf {
     char *s;
     size_t n, cap;
@@ -24,6 +26,7 @@ void embi_buf_byte(struct embi_buf *b, char c);
 void embi_buf_fill(struct embi_buf *b, char c, size_t n);
 void embi_buf_text(struct embi_buf *b, const char *cstr);
 void embi_buf_print(struct embi_buf *b, const char *format, ...) EMBI_PRINTF(2, 3);
+void embi_buf_vprint(struct embi_buf *b, const char *format, va_list args) EMBI_PRINTF(2, 0);
 
 /* The n bytes as one word of a command line, in single quotes. A quote among them becomes '"'"':
  * without a backslash, which fields of tables would double. */
