@@ -59,6 +59,7 @@ struct embi_read_opts {
     uint64_t raw_offset;
     uint64_t limit_rows; /* walk may stop after that many rows; 0: no limit */
     bool strict;
+    bool listing;         /* no row will be read: a type is named where it would be refused */
     const char *fragment; /* what stands after the path's #, or NULL: a tensor, a member of a zip,
                              or both with a # between; borrowed */
 };

@@ -132,7 +132,7 @@ emb_status embi_npy_read(struct embi_io *io, const struct embi_npy_read *how, st
 static emb_status open_npy(struct embi_reader *r, emb_err *err)
 {
     struct embi_tensor t;
-    const struct embi_npy_read how = {.input_dtype = r->opts.input_dtype};
+    const struct embi_npy_read how = {.input_dtype = r->opts.input_dtype, .list = r->opts.listing};
     emb_status status = embi_npy_read(r->io, &how, &t, err);
     return status ? status : embi_reader_add(r, (emb_str){NULL, 0}, &t, err);
 }
