@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-const struct cmd *const commands[] = {&cmd_lookup, &cmd_similar, &cmd_stats,   &cmd_check,
+const struct cmd *const commands[] = {&cmd_lookup, &cmd_similar, &cmd_stats,   &cmd_ls, &cmd_check,
                                       &cmd_init,   &cmd_resize,  &cmd_convert, NULL};
 
 const struct cmd *find_command(const char *name)

@@ -122,23 +122,46 @@ int choose_model(struct run *run)
 }
 
 /* No TABLE was named: the variable, the current directory, or what comes with embtool. */
+static int choose_default(struct run *run, bool *here)
+{
+    *here = !run->env.table && in_model();
+    run->table_name = run->env.table ? run->env.table : *here ? "." : find_builtin(run);
+    return run->table_name ? EXIT_DONE
+                           : usage_error(run, "no table: say -t TABLE, or set EMBTOOL_TABLE");
+}
+
 static int open_default(struct run *run, const emb_open_opts *opts, emb_table **table,
                         emb_table_info *info)
 {
-    bool here = !run->env.table && in_model();
-    const char *url = run->env.table ? run->env.table : here ? "." : find_builtin(run);
-    if (!url)
-        return usage_error(run, "no table: say -t TABLE, or set EMBTOOL_TABLE");
-    run->table_name = url;
-    int code = open_url(run, url, opts, table, info);
+    bool here;
+    int code = choose_default(run, &here);
+    if (!code)
+        code = open_url(run, run->table_name, opts, table, info);
     if (code)
         return code;
     if (run->env.table)
-        note_table(run, "%s (EMBTOOL_TABLE)", url);
+        note_table(run, "%s (EMBTOOL_TABLE)", run->table_name);
     else if (here)
         note_table(run, "%s (the current directory)", info->path);
     else
         note_table(run, "GloVe 6B, %u dimensions (built in)", info->dims);
+    return EXIT_DONE;
+}
+
+int choose_table(struct run *run, emb_open_opts *opts)
+{
+    bool here = false;
+    int code = open_opts(run, opts);
+    run->table_name = run->common->table;
+    if (code || run->table_name)
+        return code;
+    code = choose_default(run, &here);
+    if (code)
+        return code;
+    note_table(run, "%s (%s)", run->table_name,
+               run->env.table ? "EMBTOOL_TABLE"
+               : here         ? "the current directory"
+                              : "built in");
     return EXIT_DONE;
 }
 

@@ -30,37 +30,43 @@ struct common {
 
 #define COMMON_AT(member) offsetof(struct common, member)
 
-/* Naming a table and what its bytes are. */
-#define COMMON_TABLE                                                                              \
-    OPT_HEADING("Table"),                                                                         \
-        OPT("table", 't', OPT_TEXT, COMMON_AT(table), "TABLE",                                    \
-            "a file, a model directory, hf://org/model from the hub's cache, - for standard "     \
-            "input, or any with #TENSOR (default: $EMBTOOL_TABLE, else the current directory if " \
-            "it is a model's, else the English table that comes with embtool)",                   \
-            .aliases = " model embedding "),                                                      \
-        COMMON_TABLE_FORM
-/* The same without the table itself. */
-#define COMMON_TABLE_FORM                                                                        \
-    OPT("format", 0, OPT_WORD, COMMON_AT(format),                                                \
-        "safetensors|npy|npz|torch|gguf|word2vec|text|raw",                                      \
-        "what the file is, where its bytes do not say", .aliases = " input-format "),            \
-        OPT("tensor", 0, OPT_TEXT, COMMON_AT(tensor), "NAME", "the tensor to use, by its name"), \
-        OPT("head", 0, OPT_FLAG, COMMON_AT(head), NULL,                                          \
-            "the output table of a model; where it is tied, that is the embedding",              \
-            .aliases = " lm-head output-table unembedding "),                                    \
-        OPT("vocab", 0, OPT_TEXT, COMMON_AT(vocab), "FILE",                                      \
-            "tokens, in place of the table's own: one a line, or a tokenizer's file or "         \
-            "directory",                                                                         \
-            .aliases = " vocabulary tokenizer "),                                                \
-        OPT("shape", 0, OPT_TEXT, COMMON_AT(shape), "V,D",                                       \
-            "rows and dimensions of a raw file; ,D: as many rows as it holds"),                  \
+/* Naming a table. */
+#define COMMON_TABLE_NAME                                                                     \
+    OPT("table", 't', OPT_TEXT, COMMON_AT(table), "TABLE",                                    \
+        "a file, a model directory, hf://org/model from the hub's cache, - for standard "     \
+        "input, or any with #TENSOR (default: $EMBTOOL_TABLE, else the current directory if " \
+        "it is a model's, else the English table that comes with embtool)",                   \
+        .aliases = " model embedding ")
+/* What its bytes are, and which tensor is meant. */
+#define COMMON_TABLE_TENSOR                                                           \
+    OPT("format", 0, OPT_WORD, COMMON_AT(format),                                     \
+        "safetensors|npy|npz|torch|gguf|word2vec|text|raw",                           \
+        "what the file is, where its bytes do not say", .aliases = " input-format "), \
+        OPT("tensor", 0, OPT_TEXT, COMMON_AT(tensor), "NAME", "the tensor to use, by its name")
+#define COMMON_TABLE_RAW                                                                         \
+    OPT("shape", 0, OPT_TEXT, COMMON_AT(shape), "V,D",                                           \
+        "rows and dimensions of a raw file; ,D: as many rows as it holds"),                      \
         OPT("offset", 0, OPT_COUNT, COMMON_AT(offset), "N", "bytes before row 0 of a raw file"), \
         OPT("input-dtype", 0, OPT_DTYPE, COMMON_AT(input_dtype), "T",                            \
-            "type of the numbers in a raw file, or of opaque bytes in .npy"),                    \
-        OPT("limit", 0, OPT_COUNT, COMMON_AT(limit), "N",                                        \
-            "only the first N rows exist, for this run", .given = COMMON_AT(has_limit)),         \
-        OPT("strict", 0, OPT_FLAG, COMMON_AT(strict), NULL,                                      \
-            "warnings that can change an answer are errors")
+            "type of the numbers in a raw file, or of opaque bytes in .npy")
+#define COMMON_STRICT                                   \
+    OPT("strict", 0, OPT_FLAG, COMMON_AT(strict), NULL, \
+        "warnings that can change an answer are errors")
+/* All that says what a table is, but its name. */
+#define COMMON_TABLE_FORM                                                                \
+    COMMON_TABLE_TENSOR,                                                                 \
+        OPT("head", 0, OPT_FLAG, COMMON_AT(head), NULL,                                  \
+            "the output table of a model; where it is tied, that is the embedding",      \
+            .aliases = " lm-head output-table unembedding "),                            \
+        OPT("vocab", 0, OPT_TEXT, COMMON_AT(vocab), "FILE",                              \
+            "tokens, in place of the table's own: one a line, or a tokenizer's file or " \
+            "directory",                                                                 \
+            .aliases = " vocabulary tokenizer "),                                        \
+        COMMON_TABLE_RAW,                                                                \
+        OPT("limit", 0, OPT_COUNT, COMMON_AT(limit), "N",                                \
+            "only the first N rows exist, for this run", .given = COMMON_AT(has_limit)), \
+        COMMON_STRICT
+#define COMMON_TABLE OPT_HEADING("Table"), COMMON_TABLE_NAME, COMMON_TABLE_FORM
 
 /* Where the output goes. */
 #define COMMON_OUTPUT                                       \
@@ -117,6 +123,10 @@ void take_table_argument(struct run *run);
  * Sets run->table_name, and *info unless it is NULL. Returns 0, or an exit code after the message
  * was printed. Close with emb_table_close. */
 int open_table(struct run *run, emb_table **table, emb_table_info *info);
+
+/* The same for what is listed and not opened as a table: run->table_name, and what the options say
+ * of it. */
+int choose_table(struct run *run, emb_open_opts *opts);
 
 /* run->table_name = the model that the run is about, which is not opened as a table: what was
  * named, $EMBTOOL_TABLE, or the current directory. Returns 0, or an exit code after the message. */

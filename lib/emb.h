@@ -340,6 +340,39 @@ typedef struct emb_model_info {
 EMB_API emb_status emb_table_model(const emb_table *table, emb_model_info *info, emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
+ * Tensors
+ */
+
+#define EMB_TENSOR_DIMS 8
+
+/* One tensor of a file. */
+typedef struct emb_tensor_info {
+    emb_str name;      /* s NULL: the format has no names */
+    const char *dtype; /* "f32" ...; of a type that is not computed with, as the file spells it */
+    int ndim;
+    uint64_t shape[EMB_TENSOR_DIMS]; /* [ndim] */
+    uint64_t bytes;                  /* that its elements take; text tables: bytes of the file */
+    const char *file;                /* inside the directory; of a single file its path */
+    const char *role; /* "embedding": what emb_table_open takes where no tensor is named; "head";
+                         NULL: neither, or only a look at the numbers would tell */
+} emb_tensor_info;
+
+typedef struct emb_tensors {
+    emb_tensor_info *list; /* [n] file by file, in the order of each header */
+    size_t n;
+} emb_tensors;
+
+/* Lists what is at `url`, which emb_table_open would take as well, from headers alone: all tensors
+ * of a file; of the weights of a model's directory; of every file in another directory that has a
+ * header to tell by. #NAME and opts->tensor leave the tensors of that name. Only rows of text are
+ * counted line by line. Free with emb_tensors_free. EMB_IO, EMB_BAD_DATA: a file cannot be read, or
+ * breaks its format's rules. EMB_UNSUPPORTED: there is no tensor that can be told. EMB_BAD_ARG:
+ * none of that name. */
+EMB_API emb_status emb_tensors_list(emb_ctx *ctx, const char *url, const emb_open_opts *opts,
+                                    emb_tensors *tensors, emb_err *err);
+EMB_API void emb_tensors_free(emb_tensors *tensors);
+
+/* ------------------------------------------------------------------------------------------------
  * Tables: rows
  */
 

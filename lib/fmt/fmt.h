@@ -15,7 +15,7 @@
 
 struct embi_format;
 
-#define EMBI_MAX_DIMS 8
+#define EMBI_MAX_DIMS EMB_TENSOR_DIMS
 
 /* One tensor of a file. */
 struct embi_tensor {
@@ -84,7 +84,7 @@ struct embi_reader {
 
     /* Only formats with walk: */
     uint32_t dims;         /* known from open */
-    uint64_t rows;         /* valid after walk */
+    uint64_t rows;         /* valid after walk; before it what a header says, 0: nothing */
     uint64_t *row_offsets; /* [rows], malloc'd: of the row's first element, or of its line */
     emb_str *tokens;       /* [rows], malloc'd; strings lie in the mapped file. After walk or
                               tokens */
@@ -188,6 +188,8 @@ extern const struct embi_format embi_format_safetensors, embi_format_npy, embi_f
 extern const struct embi_format *const embi_formats[];
 
 const struct embi_format *embi_format_by_name(const char *name);
+/* Does a format go by the path's extension that is read, and has a header? */
+bool embi_format_has_header(const char *path);
 /* For writing: by the extension of a path; formats for other programs only where `exports`. */
 const struct embi_format *embi_format_by_ext(const char *path, bool exports);
 

@@ -57,6 +57,18 @@ const struct embi_format *embi_format_by_ext(const char *path, bool exports)
     return NULL;
 }
 
+/* Text has none, and is told by its lines. */
+bool embi_format_has_header(const char *path)
+{
+    char ext[EXT_MAX];
+    if (!*extension(ext, path))
+        return false;
+    for (const struct embi_format *const *f = embi_formats; *f; f++)
+        if (((*f)->caps & EMBI_FMT_READ) && (*f)->probe && !(*f)->rows && has_ext(*f, ext))
+            return true;
+    return false;
+}
+
 static const struct embi_format *highest_bid(const struct embi_head *head, const char *ext,
                                              int *bid)
 {

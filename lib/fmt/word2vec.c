@@ -68,6 +68,13 @@ static int word2vec_probe(const unsigned char *head, size_t n, uint64_t size, co
     return strcmp(ext, ".bin") == 0 ? 45 : 0;
 }
 
+/* Can n rows fit? A row has at least its space and its numbers. */
+static bool rows_fit(const struct embi_words_header *h, uint64_t n, uint64_t size)
+{
+    uint64_t bytes;
+    return embi_mul(n, 1 + h->dims * sizeof(float), &bytes) && embi_inside(h->bytes, bytes, size);
+}
+
 static emb_status word2vec_open(struct embi_reader *r, emb_err *err)
 {
     char head[EMBI_PROBE_BYTES];
@@ -82,9 +89,12 @@ static emb_status word2vec_open(struct embi_reader *r, emb_err *err)
     if (!embi_words_header(head, n, &state->header))
         return embi_fail(err, EMB_BAD_DATA, 0, "line 1: expected two numbers, rows and dims");
     status = embi_words_header_check(&state->header, err);
-    if (!status)
-        r->dims = (uint32_t)state->header.dims;
-    return status;
+    if (status)
+        return status;
+    r->dims = (uint32_t)state->header.dims;
+    if (rows_fit(&state->header, state->header.rows, r->io->size))
+        r->rows = state->header.rows;
+    return EMB_OK;
 }
 
 /* The file does not hold the row that should begin at s; n bytes are left. */
@@ -158,13 +168,6 @@ static emb_status check_end(const struct embi_words_header *h, const char *data,
                      "the header says %" PRIu64 " rows, which end at byte %" PRIu64
                      "; the file has %" PRIu64 " bytes",
                      h->rows, last, size);
-}
-
-/* Can n rows fit? A row has at least its space and its numbers. */
-static bool rows_fit(const struct embi_words_header *h, uint64_t n, uint64_t size)
-{
-    uint64_t bytes;
-    return embi_mul(n, 1 + h->dims * sizeof(float), &bytes) && embi_inside(h->bytes, bytes, size);
 }
 
 static emb_status word2vec_walk(struct embi_reader *r, emb_err *err)

@@ -118,7 +118,7 @@ static emb_status warn_of_copies(struct embi_model *m, const struct embi_archite
 {
     struct embi_weights *w = &m->weights;
     char taken[EMBI_SHOW_MAX], other[EMBI_SHOW_MAX];
-    for (size_t k = 0; k < EMBI_ARCH_INPUTS && arch->input[k]; k++) {
+    for (size_t k = 0; k < EMBI_ARCH_INPUTS && arch->input[k] && !m->headers_only; k++) {
         size_t copy = match_surely(w, arch->input[k]);
         bool same = true;
         emb_status status = EMB_OK;
@@ -165,7 +165,11 @@ static emb_status pick(struct embi_model *m, way_fn *among, int best, size_t *te
             continue;
         if (*tensor == EMBI_NO_TENSOR)
             *tensor = i;
-        emb_status status = embi_weights_same(&m->weights, *tensor, i, &same, err);
+        emb_status status = EMB_OK;
+        if (m->headers_only)
+            same = *tensor == i;
+        else
+            status = embi_weights_same(&m->weights, *tensor, i, &same, err);
         if (status)
             return status;
         *several = *several || !same;

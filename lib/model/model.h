@@ -20,6 +20,8 @@ struct embi_model {
                           behind is a folder in it. 0: a file was opened */
     uint64_t root_id[2]; /* that directory, by device and number, when it was opened */
     bool part;           /* a file that is not all of the directory's weights was named */
+    bool headers_only;   /* tensors are chosen without a look at their bytes: of several that may
+                            be copies of each other none is chosen */
     struct embi_config config;
     struct embi_weights weights;
     struct embi_tokenizer tokenizer; /* empty until it is needed */

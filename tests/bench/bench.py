@@ -9,6 +9,7 @@ warm page cache; outputs are deleted between runs, outside the time. Answers are
 The limits that are promised (start-up, memory, one row of a huge file) are printed with what was measured.
 """
 import argparse
+import json
 import os
 import statistics
 import struct
@@ -92,6 +93,20 @@ open('ids.txt', 'w').write(' '.join(map(str, ids)) + '\\n')
         f.truncate(len(head) + 2200000 * 1024 * 4)
 
 
+def make_many(d):
+    """A model's header, of 400 tensors; the data are a hole."""
+    header, at = {}, 0
+    for i in range(400):
+        n = 2 * (32000 * 4096 if i == 0 else 4096 * 4096)
+        name = "model.embed_tokens.weight" if i == 0 else f"model.layers.{i // 9}.self_attn.part_{i % 9}.weight"
+        header[name] = {"dtype": "BF16", "shape": [n // 8192, 4096], "data_offsets": [at, at + n]}
+        at += n
+    text = json.dumps(header).encode()
+    with open(Path(d, "many.safetensors"), "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text)
+        f.truncate(8 + len(text) + at)
+
+
 NP_TAKE = """import numpy as np
 np.save('out.npy', np.take(np.load('G.npy', mmap_mode='r'), np.load('ids.npy'), axis=0))"""
 NP_SIMILAR = """import numpy as np
@@ -121,6 +136,7 @@ def main():
         d = a.data.resolve() if a.data else Path(tmp)
         d.mkdir(exist_ok=True)
         make_tables(d, a.scale, python)
+        make_many(d)
         Path(d, "empty.c").write_text(EMPTY_C)
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "empty.c", "-o", "empty"], cwd=d, check=True)
         many = max(a.runs, 50)
@@ -136,10 +152,12 @@ def main():
         cell("lookup 1M ids.txt -> npy", {"embtool": [tool, "lookup", "-t", "G.npy", "-i", "ids.txt", "-o", "out.npy"],
              "numpy": [python, "-c", NP_TAKE.replace("np.load('ids.npy')", "np.loadtxt('ids.txt', dtype=np.int64)")]},
              d, a.runs, fresh=("out.npy",))
+        shards = cell("ls, 400 tensors", {"embtool": [tool, "ls", "many.safetensors"]}, d, many)
         far = [tool, "lookup", "2199999", "-t", "huge.npy", "--label", "id"]
         one = cell("one row of 8.4 GiB", {"embtool": far}, d, many)
         print(f"\nstart-up above an empty program: {start - empty:.2f} ms (limit 1)")
         print(f"similar cat: {cat:.2f} ms (limit 8)")
+        print(f"ls of 400 tensors: {shards:.2f} ms (limit 10)")
         print(f"one row of 8.4 GiB: {one:.2f} ms (limit 50), {peak_mb(far, d):.0f} MB (limit 100)")
     return 0
 

@@ -284,6 +284,40 @@ static emb_status run_stats(struct world *w, const struct scenario *s)
     return EMB_OK;
 }
 
+static emb_status run_list(struct world *w, const struct scenario *s)
+{
+    emb_tensors tensors;
+    emb_status status = emb_tensors_list(w->ctx, s->url, NULL, &tensors, &w->err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < tensors.n; i++) {
+        const emb_tensor_info *t = &tensors.list[i];
+        add(w, t->name.s ? t->name.s : "-", t->name.s ? t->name.n : 1);
+        add(w, t->dtype, strlen(t->dtype));
+        add(w, t->file, strlen(t->file));
+        add(w, t->role ? t->role : "-", t->role ? strlen(t->role) : 1);
+        add(w, t->shape, sizeof t->shape);
+        add(w, &t->bytes, sizeof t->bytes);
+    }
+    emb_tensors_free(&tensors);
+    return EMB_OK;
+}
+
+static emb_status run_check(struct world *w, const struct scenario *s)
+{
+    emb_check check;
+    emb_status status = emb_check_model(w->ctx, s->url, &check, &w->err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < check.n_faults; i++) {
+        const emb_fault *f = &check.faults[i];
+        add(w, f->message, strlen(f->message));
+        add(w, f->mend ? f->mend : "-", f->mend ? strlen(f->mend) : 1);
+    }
+    emb_check_free(&check);
+    return EMB_OK;
+}
+
 static emb_status run_ids(struct world *w, const struct scenario *s)
 {
     emb_ids *ids;
@@ -476,6 +510,12 @@ static const struct scenario scenarios[] = {
     {"stats npy", run_stats, .url = GOLDEN("npy/f4_300x32.npy")},
     {"stats ties", run_stats, .url = "ties.raw", .format = "raw"},
     {"stats text", run_stats, .url = GOLDEN("glove/small.txt")},
+    {"list shards", run_list, .url = "plain"},
+    {"list torch", run_list, .url = GOLDEN("torch2/checkpoint.ckpt")},
+    {"list text", run_list, .url = GOLDEN("glove/small.txt")},
+    {"list a directory of files", run_list, .url = "files"},
+    {"check a model", run_check, .url = GOLDEN("hf/gpt2_tied/config.json")},
+    {"check a model that does not agree", run_check, .url = GOLDEN("hf/llama_sharded")},
     {"ids", run_ids, .url = GOLDEN("npy/ids_i4.npy")},
 
     {"write npy", run_write, .format = "npy"},
@@ -619,6 +659,19 @@ static void make_parts(const char *data)
     }
 }
 
+/* Files that are no model. */
+static void make_files(const char *data)
+{
+    static const char *const files[] = {"npy/f4.npy", "safetensors/f16.safetensors"};
+    char link[4200], name[64];
+    need(mkdir("files", 0777) == 0, "files");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(link, sizeof link, "%s/golden/%s", data, files[i]);
+        snprintf(name, sizeof name, "files/%s", strchr(files[i], '/') + 1);
+        need(symlink(link, name) == 0, name);
+    }
+}
+
 /* A raw file of rows that are all equal. */
 static void put_zeros(const char *path, size_t rows)
 {
@@ -638,6 +691,7 @@ static void make_folder(const char *data, char *where)
     need(symlink(link, "ranks/cl.tiktoken") == 0, "ranks");
     make_plain(full);
     make_parts(full);
+    make_files(full);
     put_zeros("ties.raw", 300);
     put_zeros("long.raw", 2000);
     FILE *f = fopen("words.txt", "w");
