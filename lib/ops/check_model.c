@@ -258,9 +258,11 @@ static emb_status find_dir(const emb_ctx *ctx, const char *url, char **dir, emb_
     emb_status status = EMB_OK;
     if (embi_hub_is_name(url))
         status = embi_hub_path(ctx->hub_cache, url, dir, err);
-    else if (!(*dir = strdup(url)))
-        status = embi_fail_memory(err, strlen(url), "a path");
-    return status ? status : dir_of_file(dir, err);
+    else
+        *dir = strdup(url);
+    if (status)
+        return status;
+    return *dir ? dir_of_file(dir, err) : embi_fail_memory(err, strlen(url), "a path");
 }
 
 static emb_status check_dir(emb_ctx *ctx, emb_check *check, emb_err *err)
