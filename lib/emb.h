@@ -238,8 +238,8 @@ typedef struct emb_ctx_opts {
 EMB_API emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err);
 EMB_API void emb_ctx_free(emb_ctx *ctx);
 
-/* The threads the context may use, and the name of its kernel set ("scalar", "avx2"; a constant
- * string). */
+/* The threads the context may use, and the name of its kernel set ("scalar", "avx2", "avx512"; a
+ * constant string). */
 EMB_API int emb_ctx_threads(const emb_ctx *ctx);
 EMB_API const char *emb_ctx_kernels(const emb_ctx *ctx);
 

@@ -10,6 +10,8 @@
 const struct embi_kern *embi_kern_choose(unsigned features)
 {
 #if defined(__x86_64__)
+    if (features & EMBI_CPU_AVX512)
+        return &embi_kern_avx512;
     if (features & EMBI_CPU_AVX2)
         return &embi_kern_avx2;
 #endif

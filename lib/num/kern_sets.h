@@ -5,9 +5,10 @@
 #include "num/kern.h"
 
 #if defined(__x86_64__)
-extern const struct embi_kern embi_kern_avx2; /* AVX2, FMA and F16C */
+extern const struct embi_kern embi_kern_avx2;   /* AVX2, FMA and F16C */
+extern const struct embi_kern embi_kern_avx512; /* AVX-512 F, BW, DQ and VL, and those */
 
-/* Of that set: in blocks_x86.c. */
+/* Of both: in blocks_x86.c. */
 void embi_f32_from_blocks_avx2(float *dst, const void *src, emb_dtype dtype, size_t n);
 #endif
 

@@ -5,30 +5,17 @@
  *     ELEMENT_BYTES   of one stored element
  *     LOAD(p)         a vector of VL elements at p, widened to f32
  *     SCALAR(p)       one element at p, as f32
+ *     SHORT           this kernel of a narrower set, for rows of fewer than VL elements
  * and, once for the set, VL (8 or more lanes), vec, VZERO, VLOADQ(p) (f32), VFMA(a, b, c) = a * b +
  * c, VADD, VKEEP(v, n): v with all but its last n lanes zero, vsum2(a, b, &x, &y): the sums of
  * the lanes of a and of b, a struct tile
  * of 2 * VL sums in double precision, and AHEAD_BYTES, how far before its use memory is asked for.
  *
  * No byte outside a row is read: what is left after whole vectors is the end of one more vector
- * that overlaps the last whole one, with the lanes that were counted before set to zero. Rows
- * shorter than a vector are summed one by one.
+ * that overlaps the last whole one, with the lanes that were counted before set to zero.
  */
 
 #define AT(row, i) ((row) + (size_t)(i)*ELEMENT_BYTES)
-
-static void DOT(short)(const unsigned char *row, uint32_t d, const float *q, float *dot,
-                       float *norm2)
-{
-    float sum = 0, square = 0;
-    for (uint32_t i = 0; i < d; i++) {
-        float x = SCALAR(AT(row, i));
-        sum += x * query_at(q, i);
-        square += x * x;
-    }
-    *dot = sum;
-    *norm2 = square;
-}
 
 /* One row, dot product and squared norm: 4 + 4 accumulators hide the latency of FMA. d >= VL. */
 static void DOT(one)(const unsigned char *row, uint32_t d, const float *q, float *dot, float *norm2)
@@ -103,16 +90,16 @@ static void DOT(rows)(const void *const *rows, size_t n, uint32_t d, const float
                       float *norm2)
 {
     size_t r = 0;
-    if (d >= VL && !norm2)
+    if (d < VL) {
+        SHORT(rows, n, d, q, dot, norm2);
+        return;
+    }
+    if (!norm2)
         for (; r + 4 <= n; r += 4)
             DOT(four)(rows + r, d, q, dot + r);
     for (; r < n; r++) {
         float unused = 0;
-        float *square = norm2 ? norm2 + r : &unused;
-        if (d >= VL)
-            DOT(one)(rows[r], d, q, dot + r, square);
-        else
-            DOT(short)(rows[r], d, q, dot + r, square);
+        DOT(one)(rows[r], d, q, dot + r, norm2 ? norm2 + r : &unused);
     }
 }
 

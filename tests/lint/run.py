@@ -191,7 +191,8 @@ def clang_tidy(build):
              "-bugprone-implicit-widening-of-multiplication-result,-bugprone-assignment-in-if-condition," \
              "-bugprone-reserved-identifier,-bugprone-not-null-terminated-result,-bugprone-sizeof-expression," \
              "-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling"
-    flags = ["-std=c11", "-D_GNU_SOURCE", "-mavx2", "-mfma", "-mf16c", f"-I{LIB}", f"-I{CMD}"]
+    flags = ["-std=c11", "-D_GNU_SOURCE", "-mavx2", "-mfma", "-mf16c",
+             "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", f"-I{LIB}", f"-I{CMD}"]
     files = [f for f in C_FILES if f.parent.name != "blas" or (build / "lib/embtool/libemb-blas.so").exists()]
     def one(path):                        # a process each: in one process clang 14 mixes up va_lists of several files
         r = subprocess.run([program, "--quiet", f"--checks={checks}", str(path), "--", *flags], capture_output=True,

@@ -1,4 +1,4 @@
-/* kern_x86.c - the AVX2 kernel set: AVX2, FMA and F16C, 8 lanes of f32.
+/* kern_avx2.c - the AVX2 kernel set: AVX2, FMA and F16C, 8 lanes of f32.
  *
  * Built with -mavx2 -mfma -mf16c; nothing here may be called, nor anything of this file be inlined
  * elsewhere, before the CPU was asked (num/cpu.h). Sums run in another order than in kern_scalar.c,
@@ -7,8 +7,8 @@
 #if defined(__x86_64__)
 
 #include "num/kern_sets.h"
+#include "num/kern_x86.h"
 
-#include <immintrin.h>
 #include <math.h>
 
 /* What is left over from whole vectors goes through the scalar set. */
@@ -64,13 +64,6 @@ static inline void tile_add(struct tile *t, vec x, vec y)
     t->d = _mm256_add_pd(t->d, _mm256_cvtps_pd(_mm256_extractf128_ps(y, 1)));
 }
 
-static inline float query_at(const float *q, size_t i)
-{
-    float x;
-    memcpy(&x, q + i, sizeof x);
-    return x;
-}
-
 static inline vec load_f16(const void *p)
 {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
@@ -82,53 +75,39 @@ static inline vec load_bf16(const void *p)
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
 
-static inline float one_f32(const void *p)
-{
-    float x;
-    memcpy(&x, p, sizeof x);
-    return x;
-}
-
-static inline float one_f16(const void *p)
-{
-    return _cvtsh_ss(embi_le16(p));
-}
-
-static inline float one_bf16(const void *p)
-{
-    uint32_t bits = (uint32_t)embi_le16(p) << 16;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 #define DOT(name)     dot_f32_##name
 #define ELEMENT_BYTES 4
 #define LOAD(p)       _mm256_loadu_ps((const float *)(const void *)(p))
-#define SCALAR(p)     one_f32(p)
+#define SCALAR(p)     embi_one_f32(p)
+#define SHORT         embi_kern_scalar.dot_f32
 #include "num/kern_tmpl.h"
 #undef DOT
 #undef ELEMENT_BYTES
 #undef LOAD
 #undef SCALAR
+#undef SHORT
 
 #define DOT(name)     dot_f16_##name
 #define ELEMENT_BYTES 2
 #define LOAD(p)       load_f16(p)
-#define SCALAR(p)     one_f16(p)
+#define SCALAR(p)     embi_one_f16(p)
+#define SHORT         embi_kern_scalar.dot_f16
 #include "num/kern_tmpl.h"
 #undef DOT
 #undef LOAD
 #undef SCALAR
+#undef SHORT
 
 #define DOT(name) dot_bf16_##name
 #define LOAD(p)   load_bf16(p)
-#define SCALAR(p) one_bf16(p)
+#define SCALAR(p) embi_one_bf16(p)
+#define SHORT     embi_kern_scalar.dot_bf16
 #include "num/kern_tmpl.h"
 #undef DOT
 #undef ELEMENT_BYTES
 #undef LOAD
 #undef SCALAR
+#undef SHORT
 
 static void f32_from_f16(float *dst, const void *src, size_t n)
 {

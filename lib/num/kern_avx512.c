@@ -1,0 +1,230 @@
+/* kern_avx512.c - the AVX-512 kernel set: F, BW, DQ and VL with FMA and F16C, 16 lanes of f32.
+ *
+ * Built with the flags of these; nothing here may be called, nor anything of this file be inlined
+ * elsewhere, before the CPU was asked (num/cpu.h). Sums run in another order than in kern_scalar.c,
+ * within embi_dot_bound; conversions and row_sums give the same bits as there. Rows too short for
+ * a vector of 16 go to the AVX2 set, which every CPU with these has.
+ */
+#if defined(__x86_64__)
+
+#include "num/kern_sets.h"
+#include "num/kern_x86.h"
+
+#include <math.h>
+
+enum { VL = 16, AHEAD_BYTES = 256 };
+
+typedef __m512 vec;
+#define VZERO         _mm512_setzero_ps()
+#define VADD(a, b)    _mm512_add_ps(a, b)
+#define VFMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define VLOADQ(p)     _mm512_loadu_ps(p)
+
+/* The first n lanes, n < 16. */
+static inline __mmask16 first(size_t n)
+{
+    return (__mmask16)((1u << n) - 1);
+}
+
+/* v with all but its last n lanes (0 < n < 16) zero. */
+static inline vec VKEEP(vec v, size_t n)
+{
+    return _mm512_maskz_mov_ps((__mmask16)~first(VL - n), v);
+}
+
+static inline void vsum2(vec a, vec b, float *x, float *y)
+{
+    *x = _mm512_reduce_add_ps(a);
+    *y = _mm512_reduce_add_ps(b);
+}
+
+static inline __m256 upper(vec v)
+{
+    return _mm512_extractf32x8_ps(v, 1);
+}
+
+/* Sums of 32 columns. */
+struct tile {
+    __m512d a, b, c, d;
+};
+
+static inline struct tile tile_load(const double *sum)
+{
+    return (struct tile){_mm512_loadu_pd(sum), _mm512_loadu_pd(sum + 8), _mm512_loadu_pd(sum + 16),
+                         _mm512_loadu_pd(sum + 24)};
+}
+
+static inline void tile_store(double *sum, const struct tile *t)
+{
+    _mm512_storeu_pd(sum, t->a);
+    _mm512_storeu_pd(sum + 8, t->b);
+    _mm512_storeu_pd(sum + 16, t->c);
+    _mm512_storeu_pd(sum + 24, t->d);
+}
+
+static inline void tile_add(struct tile *t, vec x, vec y)
+{
+    t->a = _mm512_add_pd(t->a, _mm512_cvtps_pd(_mm512_castps512_ps256(x)));
+    t->b = _mm512_add_pd(t->b, _mm512_cvtps_pd(upper(x)));
+    t->c = _mm512_add_pd(t->c, _mm512_cvtps_pd(_mm512_castps512_ps256(y)));
+    t->d = _mm512_add_pd(t->d, _mm512_cvtps_pd(upper(y)));
+}
+
+static inline vec load_f16(const void *p)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+}
+
+static inline vec load_bf16(const void *p)
+{
+    __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+
+#define DOT(name)     dot_f32_##name
+#define ELEMENT_BYTES 4
+#define LOAD(p)       _mm512_loadu_ps(p)
+#define SCALAR(p)     embi_one_f32(p)
+#define SHORT         embi_kern_avx2.dot_f32
+#include "num/kern_tmpl.h"
+#undef DOT
+#undef ELEMENT_BYTES
+#undef LOAD
+#undef SCALAR
+#undef SHORT
+
+#define DOT(name)     dot_f16_##name
+#define ELEMENT_BYTES 2
+#define LOAD(p)       load_f16(p)
+#define SCALAR(p)     embi_one_f16(p)
+#define SHORT         embi_kern_avx2.dot_f16
+#include "num/kern_tmpl.h"
+#undef DOT
+#undef LOAD
+#undef SCALAR
+#undef SHORT
+
+#define DOT(name) dot_bf16_##name
+#define LOAD(p)   load_bf16(p)
+#define SCALAR(p) embi_one_bf16(p)
+#define SHORT     embi_kern_avx2.dot_bf16
+#include "num/kern_tmpl.h"
+#undef DOT
+#undef ELEMENT_BYTES
+#undef LOAD
+#undef SCALAR
+#undef SHORT
+
+static void f32_from_f16(float *dst, const void *src, size_t n)
+{
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        _mm512_storeu_ps(dst + i, load_f16((const uint16_t *)src + i));
+    embi_kern_scalar.f32_from_f16(dst + i, (const uint16_t *)src + i, n - i);
+}
+
+static void f32_from_bf16(float *dst, const void *src, size_t n)
+{
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        _mm512_storeu_ps(dst + i, load_bf16((const uint16_t *)src + i));
+    embi_kern_scalar.f32_from_bf16(dst + i, (const uint16_t *)src + i, n - i);
+}
+
+/* The instruction keeps the payload of a NaN; the code written here is sign | 7E00 in every set. */
+static void f16_from_f32(void *dst, const float *src, size_t n)
+{
+    size_t i = 0;
+    const vec sign_bit = _mm512_set1_ps(-0.0f), quiet = _mm512_set1_ps(NAN);
+    for (; i + VL <= n; i += VL) {
+        vec x = _mm512_loadu_ps(src + i);
+        vec nan = _mm512_or_ps(_mm512_and_ps(x, sign_bit), quiet);
+        x = _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), nan);
+        _mm256_storeu_si256((__m256i *)(void *)((uint16_t *)dst + i),
+                            _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+    }
+    embi_kern_scalar.f16_from_f32((uint16_t *)dst + i, src + i, n - i);
+}
+
+/* See embi_bf16_from_f32. */
+static void bf16_from_f32(void *dst, const float *src, size_t n)
+{
+    size_t i = 0;
+    const __m512i one = _mm512_set1_epi32(1), half = _mm512_set1_epi32(0x7FFF);
+    for (; i + VL <= n; i += VL) {
+        vec x = _mm512_loadu_ps(src + i);
+        __m512i bits = _mm512_castps_si512(x), top = _mm512_srli_epi32(bits, 16);
+        __m512i bias = _mm512_add_epi32(_mm512_and_si512(top, one), half);
+        __m512i code = _mm512_srli_epi32(_mm512_add_epi32(bits, bias), 16);
+        code = _mm512_mask_or_epi32(code, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), top,
+                                    _mm512_set1_epi32(0x40));
+        _mm256_storeu_si256((__m256i *)(void *)((uint16_t *)dst + i), _mm512_cvtepi32_epi16(code));
+    }
+    embi_kern_scalar.bf16_from_f32((uint16_t *)dst + i, src + i, n - i);
+}
+
+/* The 8 virtual lanes are one vector of doubles. */
+struct sums {
+    __m512d sum, norm2;
+};
+
+/* Adds 8 values. Zeros that stand for nothing change no sum: no lane is ever -0. */
+static inline void add_values(struct sums *a, __m256 x)
+{
+    __m512d y = _mm512_cvtps_pd(x);
+    a->sum = _mm512_add_pd(a->sum, y);
+    a->norm2 = _mm512_add_pd(a->norm2, _mm512_mul_pd(y, y));
+}
+
+static inline double join(__m512d lanes)
+{
+    double lane[8];
+    _mm512_storeu_pd(lane, lanes);
+    return embi_join_lanes(lane);
+}
+
+/* A comparison with NaN gives the second operand of min and max, which is what was found so far. */
+static void row_sums(const float *row, uint32_t d, double *sum, double *norm2, float *min,
+                     float *max)
+{
+    struct sums a = {_mm512_setzero_pd(), _mm512_setzero_pd()};
+    vec low = _mm512_set1_ps(INFINITY), high = _mm512_set1_ps(-INFINITY);
+    size_t i = 0;
+    for (; i + VL <= d; i += VL) {
+        vec x = _mm512_loadu_ps(row + i);
+        add_values(&a, _mm512_castps512_ps256(x));
+        add_values(&a, upper(x));
+        low = _mm512_min_ps(x, low);
+        high = _mm512_max_ps(x, high);
+    }
+    if (i < d) {
+        __mmask16 there = first(d - i);
+        vec x = _mm512_maskz_loadu_ps(there, row + i);
+        add_values(&a, _mm512_castps512_ps256(x));
+        add_values(&a, upper(x));
+        low = _mm512_mask_min_ps(low, there, x, low);
+        high = _mm512_mask_max_ps(high, there, x, high);
+    }
+    *sum = join(a.sum);
+    *norm2 = join(a.norm2);
+    *min = _mm512_reduce_min_ps(low) + 0.0f;
+    *max = _mm512_reduce_max_ps(high) + 0.0f;
+}
+
+const struct embi_kern embi_kern_avx512 = {
+    .name = "avx512",
+    .dot_f32 = dot_f32_rows,
+    .dot_f16 = dot_f16_rows,
+    .dot_bf16 = dot_bf16_rows,
+    .f32_from_f16 = f32_from_f16,
+    .f32_from_bf16 = f32_from_bf16,
+    .f16_from_f32 = f16_from_f32,
+    .bf16_from_f32 = bf16_from_f32,
+    .f32_from_blocks = embi_f32_from_blocks_avx2,
+    .row_sums = row_sums,
+    .add_f32 = dot_f32_add,
+    .add_f16 = dot_f16_add,
+    .add_bf16 = dot_bf16_add,
+};
+
+#endif
