@@ -7,6 +7,8 @@
 #include "num/cpu.h"
 #include "num/kern_sets.h"
 
+#include <math.h>
+
 const struct embi_kern *embi_kern_choose(unsigned features)
 {
 #if defined(__x86_64__)
@@ -41,6 +43,30 @@ double embi_dot_bound(uint32_t d)
 double embi_any_order_bound(uint32_t d)
 {
     return gamma_of((double)d + 5);
+}
+
+uint32_t embi_panel_block(uint32_t d)
+{
+    uint32_t blocks = (d - 1) / EMBI_PANEL_BLOCK + 1;
+    return ((d - 1) / blocks / 16 + 1) * 16;
+}
+
+/* Its own (1, none with FMA), the sums of a block (256) and of blocks, the two factors (2), and 2
+ * to spare. */
+double embi_panel_bound(uint32_t d)
+{
+    double straight = (double)embi_min(d, EMBI_PANEL_BLOCK);
+    return gamma_of(straight + ceil((double)d / EMBI_PANEL_BLOCK) + 5);
+}
+
+void embi_panels_pack(float *packed, const float *q, size_t n, uint32_t d)
+{
+    memset(packed, 0, embi_panels_of(n) * EMBI_PANEL * d * sizeof *packed);
+    for (size_t j = 0; j < n; j++) {
+        float *lane = packed + j / EMBI_PANEL * EMBI_PANEL * d + j % EMBI_PANEL;
+        for (size_t i = 0; i < d; i++)
+            lane[i * EMBI_PANEL] = q[j * d + i];
+    }
 }
 
 double embi_dot_f64(const double *a, const double *b, uint32_t d)

@@ -16,14 +16,34 @@ struct embi_kern {
     /* dot[i] = rows[i] . q, norm2[i] = rows[i] . rows[i] for n rows of d elements of the type, in
      * f32. Errors: |dot - exact| <= embi_dot_bound(d) * |row| |q|; |norm2 - exact| <=
      * embi_dot_bound(d) * |row|^2, unless a product overflows or underflows f32 (then Inf, NaN or
-     * too small a value may come out, and the caller looks closer). norm2 may be NULL: after the
-     * first query of a block the norms are known. */
+     * too small a value may come out, and the caller looks closer). */
     void (*dot_f32)(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
                     float *norm2);
     void (*dot_f16)(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
                     float *norm2);
     void (*dot_bf16)(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
                      float *norm2);
+
+    /* out[j * ld + i] = rows[i] . q[j], the same products of n rows with a few queries [queries, d].
+     * What follows in memory at `next` (the rows that come after these; NULL: nothing) is asked for
+     * meanwhile. */
+    void (*products_f32)(const void *const *rows, size_t n, uint32_t d, const float *q,
+                         size_t queries, const void *next, float *out, size_t ld);
+    void (*products_f16)(const void *const *rows, size_t n, uint32_t d, const float *q,
+                         size_t queries, const void *next, float *out, size_t ld);
+    void (*products_bf16)(const void *const *rows, size_t n, uint32_t d, const float *q,
+                          size_t queries, const void *next, float *out, size_t ld);
+
+    /* out[i * EMBI_PANEL * panels + l] = rows[i] . query l, for n rows of d f32 and many queries,
+     * as embi_panels_pack arranges them. Off by at most embi_panel_bound(d) * |row| |q|, but for
+     * overflow and underflow as above. next_bytes bytes at `next` are asked for meanwhile. */
+    void (*panels)(const void *const *rows, size_t n, uint32_t d, const float *packed,
+                   size_t panels, const void *next, size_t next_bytes, float *out);
+
+    /* Bit i % 16 of mask[i / 16], for n scores: is score[i] >= a[i] * u + c[i] + w? A NaN on either
+     * side: no. The right side may be off by 2^-22 (|a[i] u| + |c[i]| + |w|). */
+    void (*reach)(const float *score, const float *a, const float *c, size_t n, float u, float w,
+                  uint16_t *mask);
 
     /* Exact widening and once-rounded narrowing; the same bits from every set (NaN: any quiet NaN
      * that keeps its sign). */
@@ -62,6 +82,24 @@ double embi_dot_bound(uint32_t d);
 
 /* The same for products summed in any order, as a BLAS does. */
 double embi_any_order_bound(uint32_t d);
+
+/* Queries whose lanes lie side by side, and dimensions that are summed before the sum is added to
+ * that of those before. */
+enum { EMBI_PANEL = 16, EMBI_PANEL_BLOCK = 256 };
+
+/* The same for `panels`: within a block sums run straight. */
+double embi_panel_bound(uint32_t d);
+
+/* Dimensions of each block but the last, d > 0: blocks are of nearly equal size. */
+uint32_t embi_panel_block(uint32_t d);
+
+/* Queries q [n, d] as [panel][d][EMBI_PANEL], lanes after the last query zero. */
+void embi_panels_pack(float *packed, const float *q, size_t n, uint32_t d);
+
+static inline size_t embi_panels_of(size_t n)
+{
+    return (n + EMBI_PANEL - 1) / EMBI_PANEL;
+}
 
 /* How 8 virtual lanes become one sum, everywhere: in the order of halving a vector of 8 again and
  * again. */

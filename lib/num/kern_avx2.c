@@ -12,13 +12,15 @@
 #include <math.h>
 
 /* What is left over from whole vectors goes through the scalar set. */
-enum { VL = 8, AHEAD_BYTES = 256 };
+enum { VL = 8, AHEAD_BYTES = 256, DOT_QUERIES = 3, PANEL_VECTORS = 2, MOST_ROWS = 6 };
 
 typedef __m256 vec;
 #define VZERO         _mm256_setzero_ps()
 #define VADD(a, b)    _mm256_add_ps(a, b)
 #define VFMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define VLOADQ(p)     _mm256_loadu_ps(p)
+#define VSTORE(p, v)  _mm256_storeu_ps(p, v)
+#define VSPREAD(x)    _mm256_set1_ps(x)
 
 /* v with all but its last n lanes (0 < n < 8) zero. */
 static inline vec VKEEP(vec v, size_t n)
@@ -35,6 +37,12 @@ static inline void vsum2(vec a, vec b, float *x, float *y)
     __m128 both = _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1));
     *x = _mm_cvtss_f32(both);
     *y = _mm_cvtss_f32(_mm_shuffle_ps(both, both, 1));
+}
+
+static inline void vsum4(vec a, vec b, vec c, vec d, float sums[4])
+{
+    vec fours = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d)); /* a b c d | a b c d */
+    _mm_storeu_ps(sums, _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1)));
 }
 
 /* Sums of 16 columns. */
@@ -75,11 +83,13 @@ static inline vec load_bf16(const void *p)
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
 
+#define DOT_TILES(tile) tile(1) tile(2) tile(3)
+
 #define DOT(name)     dot_f32_##name
 #define ELEMENT_BYTES 4
 #define LOAD(p)       _mm256_loadu_ps((const float *)(const void *)(p))
 #define SCALAR(p)     embi_one_f32(p)
-#define SHORT         embi_kern_scalar.dot_f32
+#define SHORT(name)   embi_kern_scalar.name##_f32
 #include "num/kern_tmpl.h"
 #undef DOT
 #undef ELEMENT_BYTES
@@ -91,23 +101,49 @@ static inline vec load_bf16(const void *p)
 #define ELEMENT_BYTES 2
 #define LOAD(p)       load_f16(p)
 #define SCALAR(p)     embi_one_f16(p)
-#define SHORT         embi_kern_scalar.dot_f16
+#define SHORT(name)   embi_kern_scalar.name##_f16
 #include "num/kern_tmpl.h"
 #undef DOT
 #undef LOAD
 #undef SCALAR
 #undef SHORT
 
-#define DOT(name) dot_bf16_##name
-#define LOAD(p)   load_bf16(p)
-#define SCALAR(p) embi_one_bf16(p)
-#define SHORT     embi_kern_scalar.dot_bf16
+#define DOT(name)   dot_bf16_##name
+#define LOAD(p)     load_bf16(p)
+#define SCALAR(p)   embi_one_bf16(p)
+#define SHORT(name) embi_kern_scalar.name##_bf16
 #include "num/kern_tmpl.h"
 #undef DOT
 #undef ELEMENT_BYTES
 #undef LOAD
 #undef SCALAR
 #undef SHORT
+
+#define PANEL_TILES(tile) tile(6, 1) tile(1, 1)
+#include "num/kern_panels.h"
+
+static size_t tile_rows(size_t panels)
+{
+    (void)panels;
+    return 6;
+}
+
+static void reach(const float *score, const float *a, const float *c, size_t n, float u, float w,
+                  uint16_t *mask)
+{
+    const vec mul = VSPREAD(u), add = VSPREAD(w);
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        unsigned bits = 0;
+        for (size_t half = 0; half < 16; half += VL) {
+            vec least = VFMA(VLOADQ(a + i + half), mul, VADD(VLOADQ(c + i + half), add));
+            vec reaches = _mm256_cmp_ps(VLOADQ(score + i + half), least, _CMP_GE_OQ);
+            bits |= (unsigned)_mm256_movemask_ps(reaches) << half;
+        }
+        mask[i / 16] = (uint16_t)bits;
+    }
+    embi_kern_scalar.reach(score + i, a + i, c + i, n - i, u, w, mask + i / 16);
+}
 
 static void f32_from_f16(float *dst, const void *src, size_t n)
 {
@@ -232,6 +268,11 @@ const struct embi_kern embi_kern_avx2 = {
     .dot_f32 = dot_f32_rows,
     .dot_f16 = dot_f16_rows,
     .dot_bf16 = dot_bf16_rows,
+    .products_f32 = dot_f32_products,
+    .products_f16 = dot_f16_products,
+    .products_bf16 = dot_bf16_products,
+    .panels = panels,
+    .reach = reach,
     .f32_from_f16 = f32_from_f16,
     .f32_from_bf16 = f32_from_bf16,
     .f16_from_f32 = f16_from_f32,

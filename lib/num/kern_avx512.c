@@ -12,13 +12,15 @@
 
 #include <math.h>
 
-enum { VL = 16, AHEAD_BYTES = 256 };
+enum { VL = 16, AHEAD_BYTES = 256, DOT_QUERIES = 6, PANEL_VECTORS = 4, MOST_ROWS = 12 };
 
 typedef __m512 vec;
 #define VZERO         _mm512_setzero_ps()
 #define VADD(a, b)    _mm512_add_ps(a, b)
 #define VFMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define VLOADQ(p)     _mm512_loadu_ps(p)
+#define VSTORE(p, v)  _mm512_storeu_ps(p, v)
+#define VSPREAD(x)    _mm512_set1_ps(x)
 
 /* The first n lanes, n < 16. */
 static inline __mmask16 first(size_t n)
@@ -41,6 +43,17 @@ static inline void vsum2(vec a, vec b, float *x, float *y)
 static inline __m256 upper(vec v)
 {
     return _mm512_extractf32x8_ps(v, 1);
+}
+
+/* Each vector is folded to 8 lanes, then all four as in the AVX2 set. */
+static inline void vsum4(vec a, vec b, vec c, vec d, float sums[4])
+{
+    __m256 a8 = _mm256_add_ps(_mm512_castps512_ps256(a), upper(a));
+    __m256 b8 = _mm256_add_ps(_mm512_castps512_ps256(b), upper(b));
+    __m256 c8 = _mm256_add_ps(_mm512_castps512_ps256(c), upper(c));
+    __m256 d8 = _mm256_add_ps(_mm512_castps512_ps256(d), upper(d));
+    __m256 fours = _mm256_hadd_ps(_mm256_hadd_ps(a8, b8), _mm256_hadd_ps(c8, d8));
+    _mm_storeu_ps(sums, _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1)));
 }
 
 /* Sums of 32 columns. */
@@ -81,11 +94,13 @@ static inline vec load_bf16(const void *p)
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
 
+#define DOT_TILES(tile) tile(1) tile(2) tile(3) tile(4) tile(5) tile(6)
+
 #define DOT(name)     dot_f32_##name
 #define ELEMENT_BYTES 4
 #define LOAD(p)       _mm512_loadu_ps(p)
 #define SCALAR(p)     embi_one_f32(p)
-#define SHORT         embi_kern_avx2.dot_f32
+#define SHORT(name)   embi_kern_avx2.name##_f32
 #include "num/kern_tmpl.h"
 #undef DOT
 #undef ELEMENT_BYTES
@@ -97,23 +112,46 @@ static inline vec load_bf16(const void *p)
 #define ELEMENT_BYTES 2
 #define LOAD(p)       load_f16(p)
 #define SCALAR(p)     embi_one_f16(p)
-#define SHORT         embi_kern_avx2.dot_f16
+#define SHORT(name)   embi_kern_avx2.name##_f16
 #include "num/kern_tmpl.h"
 #undef DOT
 #undef LOAD
 #undef SCALAR
 #undef SHORT
 
-#define DOT(name) dot_bf16_##name
-#define LOAD(p)   load_bf16(p)
-#define SCALAR(p) embi_one_bf16(p)
-#define SHORT     embi_kern_avx2.dot_bf16
+#define DOT(name)   dot_bf16_##name
+#define LOAD(p)     load_bf16(p)
+#define SCALAR(p)   embi_one_bf16(p)
+#define SHORT(name) embi_kern_avx2.name##_bf16
 #include "num/kern_tmpl.h"
 #undef DOT
 #undef ELEMENT_BYTES
 #undef LOAD
 #undef SCALAR
 #undef SHORT
+
+/* 24 sums, or as many rows as the queries that are left over allow. */
+#define PANEL_TILES(tile) \
+    tile(6, 4) tile(8, 3) tile(12, 2) tile(12, 1) tile(1, 4) tile(1, 3) tile(1, 2) tile(1, 1)
+#include "num/kern_panels.h"
+
+static size_t tile_rows(size_t panels)
+{
+    return panels == 4 ? 6 : panels == 3 ? 8 : 12;
+}
+
+static void reach(const float *score, const float *a, const float *c, size_t n, float u, float w,
+                  uint16_t *mask)
+{
+    const vec mul = VSPREAD(u), add = VSPREAD(w);
+    for (size_t i = 0; i < n; i += VL) {
+        __mmask16 there = n - i < VL ? first(n - i) : (__mmask16)0xFFFF;
+        vec least = VADD(_mm512_maskz_loadu_ps(there, c + i), add);
+        least = VFMA(_mm512_maskz_loadu_ps(there, a + i), mul, least);
+        mask[i / VL] = _mm512_mask_cmp_ps_mask(there, _mm512_maskz_loadu_ps(there, score + i),
+                                               least, _CMP_GE_OQ);
+    }
+}
 
 static void f32_from_f16(float *dst, const void *src, size_t n)
 {
@@ -216,6 +254,11 @@ const struct embi_kern embi_kern_avx512 = {
     .dot_f32 = dot_f32_rows,
     .dot_f16 = dot_f16_rows,
     .dot_bf16 = dot_bf16_rows,
+    .products_f32 = dot_f32_products,
+    .products_f16 = dot_f16_products,
+    .products_bf16 = dot_bf16_products,
+    .panels = panels,
+    .reach = reach,
     .f32_from_f16 = f32_from_f16,
     .f32_from_bf16 = f32_from_bf16,
     .f16_from_f32 = f16_from_f32,

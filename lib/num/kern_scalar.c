@@ -54,8 +54,7 @@ static inline __attribute__((always_inline)) void dot_rows(load_fn *load, const 
             }
         }
         dot[r] = join_f32(sum);
-        if (norm2)
-            norm2[r] = join_f32(square);
+        norm2[r] = join_f32(square);
     }
 }
 
@@ -75,6 +74,78 @@ static void dot_bf16(const void *const *rows, size_t n, uint32_t d, const float 
                      float *norm2)
 {
     dot_rows(load_bf16, rows, n, d, q, dot, norm2);
+}
+
+static inline __attribute__((always_inline)) void product_rows(load_fn *load,
+                                                               const void *const *rows, size_t n,
+                                                               uint32_t d, const float *q,
+                                                               size_t queries, float *out,
+                                                               size_t ld)
+{
+    float norm2;
+    for (size_t j = 0; j < queries; j++)
+        for (size_t r = 0; r < n; r++)
+            dot_rows(load, rows + r, 1, d, q + j * d, out + j * ld + r, &norm2);
+}
+
+static void products_f32(const void *const *rows, size_t n, uint32_t d, const float *q,
+                         size_t queries, const void *next, float *out, size_t ld)
+{
+    (void)next;
+    product_rows(load_f32, rows, n, d, q, queries, out, ld);
+}
+
+static void products_f16(const void *const *rows, size_t n, uint32_t d, const float *q,
+                         size_t queries, const void *next, float *out, size_t ld)
+{
+    (void)next;
+    product_rows(load_f16, rows, n, d, q, queries, out, ld);
+}
+
+static void products_bf16(const void *const *rows, size_t n, uint32_t d, const float *q,
+                          size_t queries, const void *next, float *out, size_t ld)
+{
+    (void)next;
+    product_rows(load_bf16, rows, n, d, q, queries, out, ld);
+}
+
+/* One row and one panel: sums of blocks of dimensions, added up. */
+static void panel_row(const unsigned char *row, uint32_t d, const float *queries, float *out)
+{
+    size_t block = embi_panel_block(d);
+    memset(out, 0, EMBI_PANEL * sizeof *out);
+    for (size_t first = 0; first < d; first += block) {
+        float sum[EMBI_PANEL] = {0};
+        size_t end = embi_min(first + block, d);
+        for (size_t k = first; k < end; k++) {
+            float x = load_f32(row, k);
+            for (size_t l = 0; l < EMBI_PANEL; l++)
+                sum[l] += x * queries[k * EMBI_PANEL + l];
+        }
+        for (size_t l = 0; l < EMBI_PANEL; l++)
+            out[l] += sum[l];
+    }
+}
+
+static void panels(const void *const *rows, size_t n, uint32_t d, const float *packed, size_t count,
+                   const void *next, size_t next_bytes, float *out)
+{
+    (void)next;
+    (void)next_bytes;
+    for (size_t p = 0; p < count; p++)
+        for (size_t r = 0; r < n; r++)
+            panel_row(rows[r], d, packed + p * EMBI_PANEL * d, out + (r * count + p) * EMBI_PANEL);
+}
+
+static void reach(const float *score, const float *a, const float *c, size_t n, float u, float w,
+                  uint16_t *mask)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        unsigned bits = 0;
+        for (size_t l = 0; l < 16 && i + l < n; l++)
+            bits |= (unsigned)(score[i + l] >= a[i + l] * u + (c[i + l] + w)) << l;
+        mask[i / 16] = (uint16_t)bits;
+    }
 }
 
 static void f32_from_f16(float *dst, const void *src, size_t n)
@@ -164,6 +235,11 @@ const struct embi_kern embi_kern_scalar = {
     .dot_f32 = dot_f32,
     .dot_f16 = dot_f16,
     .dot_bf16 = dot_bf16,
+    .products_f32 = products_f32,
+    .products_f16 = products_f16,
+    .products_bf16 = products_bf16,
+    .panels = panels,
+    .reach = reach,
     .f32_from_f16 = f32_from_f16,
     .f32_from_bf16 = f32_from_bf16,
     .f16_from_f32 = f16_from_f32,

@@ -5,10 +5,10 @@
  *     ELEMENT_BYTES   of one stored element
  *     LOAD(p)         a vector of VL elements at p, widened to f32
  *     SCALAR(p)       one element at p, as f32
- *     SHORT           this kernel of a narrower set, for rows of fewer than VL elements
+ *     SHORT(name)     the kernel of a narrower set, for rows of fewer than VL elements
  * and, once for the set, VL (8 or more lanes), vec, VZERO, VLOADQ(p) (f32), VFMA(a, b, c) = a * b +
  * c, VADD, VKEEP(v, n): v with all but its last n lanes zero, vsum2(a, b, &x, &y): the sums of
- * the lanes of a and of b, a struct tile
+ * the lanes of a and of b, vsum4(a, b, c, d, sums): of four, DOT_QUERIES (kern_dots.h), a struct tile
  * of 2 * VL sums in double precision, and AHEAD_BYTES, how far before its use memory is asked for.
  *
  * No byte outside a row is read: what is left after whole vectors is the end of one more vector
@@ -48,59 +48,14 @@ static void DOT(one)(const unsigned char *row, uint32_t d, const float *q, float
     vsum2(VADD(VADD(s0, s1), VADD(s2, s3)), VADD(VADD(n0, n1), VADD(n2, n3)), dot, norm2);
 }
 
-/* Four rows, dot products alone: each piece of the query is loaded once for all. d >= VL. */
-static void DOT(four)(const void *const *rows, uint32_t d, const float *q, float *dot)
-{
-    const unsigned char *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
-    vec a0 = VZERO, a1 = VZERO, a2 = VZERO, a3 = VZERO;
-    vec b0 = VZERO, b1 = VZERO, b2 = VZERO, b3 = VZERO;
-    size_t i = 0;
-    for (; i + 2 * VL <= d; i += 2 * VL) {
-        vec p = VLOADQ(q + i), o = VLOADQ(q + i + VL);
-        a0 = VFMA(LOAD(AT(r0, i)), p, a0);
-        a1 = VFMA(LOAD(AT(r1, i)), p, a1);
-        a2 = VFMA(LOAD(AT(r2, i)), p, a2);
-        a3 = VFMA(LOAD(AT(r3, i)), p, a3);
-        b0 = VFMA(LOAD(AT(r0, i + VL)), o, b0);
-        b1 = VFMA(LOAD(AT(r1, i + VL)), o, b1);
-        b2 = VFMA(LOAD(AT(r2, i + VL)), o, b2);
-        b3 = VFMA(LOAD(AT(r3, i + VL)), o, b3);
-    }
-    if (i + VL <= d) {
-        vec p = VLOADQ(q + i);
-        a0 = VFMA(LOAD(AT(r0, i)), p, a0);
-        a1 = VFMA(LOAD(AT(r1, i)), p, a1);
-        a2 = VFMA(LOAD(AT(r2, i)), p, a2);
-        a3 = VFMA(LOAD(AT(r3, i)), p, a3);
-        i += VL;
-    }
-    if (i < d) {
-        size_t at = d - VL, left = d - i;
-        vec p = VLOADQ(q + at);
-        b0 = VFMA(VKEEP(LOAD(AT(r0, at)), left), p, b0);
-        b1 = VFMA(VKEEP(LOAD(AT(r1, at)), left), p, b1);
-        b2 = VFMA(VKEEP(LOAD(AT(r2, at)), left), p, b2);
-        b3 = VFMA(VKEEP(LOAD(AT(r3, at)), left), p, b3);
-    }
-    vsum2(VADD(a0, b0), VADD(a1, b1), dot, dot + 1);
-    vsum2(VADD(a2, b2), VADD(a3, b3), dot + 2, dot + 3);
-}
-
 static void DOT(rows)(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
                       float *norm2)
 {
-    size_t r = 0;
-    if (d < VL) {
-        SHORT(rows, n, d, q, dot, norm2);
-        return;
-    }
-    if (!norm2)
-        for (; r + 4 <= n; r += 4)
-            DOT(four)(rows + r, d, q, dot + r);
-    for (; r < n; r++) {
-        float unused = 0;
-        DOT(one)(rows[r], d, q, dot + r, norm2 ? norm2 + r : &unused);
-    }
+    if (d < VL)
+        SHORT(dot)(rows, n, d, q, dot, norm2);
+    else
+        for (size_t r = 0; r < n; r++)
+            DOT(one)(rows[r], d, q, dot + r, norm2 + r);
 }
 
 /* All rows for one tile of columns before the next tile: the sums of a tile stay in registers. */
@@ -122,5 +77,7 @@ static void DOT(add)(double *sum, const void *const *rows, size_t n, uint32_t d)
             sum[c] += (double)SCALAR(AT(row, c));
     }
 }
+
+#include "num/kern_dots.h"
 
 #undef AT

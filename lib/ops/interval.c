@@ -4,58 +4,82 @@
 #include <float.h>
 #include <math.h>
 
-#define ROUNDINGS 0x1p-20 /* of the canonical score, as a share of g */
+#define ROUNDINGS 0x1p-20 /* of the canonical score, as a share of g                         */
+#define SLACK     0x1p-20 /* of the f32 form, as a share of its terms                        */
 
-/* One plain loop for each metric, which compilers turn into vector code; what comes out for a norm
- * that is not usable is put right afterwards. */
-static void prepare_all(struct embi_keys *keys, const struct embi_measure *m, const float *norm2,
-                        size_t n)
+/* Lengths of queries for which a U is a normal number of f32, whatever the row. */
+#define SHORTEST 0x1p-20
+#define LONGEST  0x1p20
+
+static double bound_of(const struct embi_measure *m)
 {
-    double sign = m->farthest ? -1 : 1, bound = (1.1 + ROUNDINGS) * m->g;
-    for (size_t i = 0; i < n; i++) {
-        keys->add[i] = 0;
-        keys->slope[i] = 0;
-        keys->scale[i] = sign;
-        keys->base[i] = 2 * m->g;
-    }
-    if (m->metric == EMB_COSINE)
-        for (size_t i = 0; i < n; i++)
-            keys->scale[i] = sign / sqrt((double)norm2[i]);
-    if (m->metric == EMB_DOT)
-        for (size_t i = 0; i < n; i++)
-            keys->base[i] = bound * sqrt((double)norm2[i]);
-    if (m->metric == EMB_EUCLIDEAN)
-        for (size_t i = 0; i < n; i++) {
-            keys->scale[i] = 2 * sign;
-            keys->add[i] = -sign * (double)norm2[i];
-            keys->slope[i] = 2 * bound * sqrt((double)norm2[i]);
-            keys->base[i] = bound * (double)norm2[i];
-        }
+    return (1.1 + ROUNDINGS) * m->g;
 }
 
-void embi_keys_prepare(struct embi_keys *keys, const struct embi_measure *m, const float *norm2,
-                       size_t n)
+/* Plain loops, one for each metric, which compilers turn into vector code. */
+static void reach_of_all(const struct embi_measure *m, const float *norm2, size_t n, float *u,
+                         float *w)
 {
-    prepare_all(keys, m, norm2, n);
+    float bound = (float)(bound_of(m) * (1 + SLACK));
+    float square = (float)((m->farthest ? -1 : 1) - bound_of(m) - SLACK);
+    for (size_t i = 0; m->metric == EMB_COSINE && i < n; i++) {
+        u[i] = sqrtf(norm2[i]);
+        w[i] = (float)-SLACK * u[i];
+    }
+    for (size_t i = 0; m->metric != EMB_COSINE && i < n; i++)
+        w[i] = -bound * sqrtf(norm2[i]);
+    for (size_t i = 0; m->metric != EMB_COSINE && i < n; i++)
+        u[i] = m->metric == EMB_EUCLIDEAN ? square * norm2[i] : 0;
+}
+
+void embi_rows_reach(const struct embi_measure *m, const float *norm2, size_t n, float *u, float *w)
+{
+    reach_of_all(m, norm2, n, u, w);
     for (size_t i = 0; i < n; i++)
         if (!embi_norm2_usable(norm2[i])) {
-            keys->scale[i] = keys->add[i] = keys->slope[i] = 0;
-            keys->base[i] = -INFINITY;
+            u[i] = 0;
+            w[i] = NAN;
         }
 }
 
-void embi_keys_intervals(const struct embi_keys *keys, const struct embi_measure *m,
-                         const float *dot, size_t n, double q_norm2, double *lo, double *hi)
+/* At most x (1 - SLACK), in f32. */
+static float lower(double x)
 {
-    bool euclidean = m->metric == EMB_EUCLIDEAN;
-    double mul = euclidean ? sqrt(q_norm2) : 1;
-    double constant = euclidean ? ROUNDINGS * m->g * q_norm2 : 0;
-    for (size_t i = 0; i < n; i++) {
-        double key = (double)dot[i] * keys->scale[i] * mul + keys->add[i];
-        double error = keys->slope[i] * mul + keys->base[i] + constant;
-        lo[i] = key - error;
-        hi[i] = key + error;
+    double y = x - SLACK * fabs(x);
+    return y < -FLT_MAX ? -INFINITY : y > FLT_MAX ? FLT_MAX : (float)y;
+}
+
+void embi_query_reach(const struct embi_measure *m, double q_norm2, double floor, float *a,
+                      float *c)
+{
+    double norm = sqrt(q_norm2);
+    *a = 0;
+    *c = -INFINITY;
+    if (m->metric == EMB_COSINE) {
+        *a = (float)fmax(floor - 2 * m->g, -2); /* no cosine is below that */
+        *c = 0;
+    } else if (m->metric == EMB_DOT) {
+        *c = lower(floor);
+    } else if (norm >= SHORTEST && norm <= LONGEST) {
+        *a = (float)(0.5 / norm);
+        *c = lower((floor - ROUNDINGS * m->g * q_norm2) / (2 * norm));
     }
+}
+
+struct embi_candidate embi_key_of_dot(const struct embi_measure *m, double q_norm2, uint64_t row,
+                                      float dot, float norm2)
+{
+    double n2 = (double)norm2, key = (double)dot, error = 2 * m->g, bound = bound_of(m);
+    if (m->metric == EMB_COSINE) {
+        key /= sqrt(n2);
+    } else if (m->metric == EMB_DOT) {
+        error = bound * sqrt(n2);
+    } else {
+        double q_norm = sqrt(q_norm2);
+        key = 2 * q_norm * key + (m->farthest ? n2 : -n2);
+        error = bound * (2 * q_norm * sqrt(n2) + n2) + ROUNDINGS * m->g * q_norm2;
+    }
+    return (struct embi_candidate){key - error, key + error, row};
 }
 
 struct embi_candidate embi_key_of_score(const struct embi_measure *m, double q_norm2, uint64_t row,

@@ -1,6 +1,7 @@
 /* interval.h - what an f32 kernel's answer says about a canonical score: an interval that holds it.
  *
- * With u = q / |q| rounded to f32 and g = embi_dot_bound(d), a kernel gives for a row x
+ * With u = q / |q| rounded to f32 (-q / |q| where the lowest scores are wanted) and g the bound of
+ * the kernel's products, of embi_dot_bound(d) or more, a kernel gives for a row x
  *     dot   = x.u + e,            |e| <= g |x|
  *     norm2 = |x|^2 (1 + e'),    |e'| <= g
  * as long as nothing leaves the range of f32; |u| = 1, so a look at norm2 tells. From these comes a
@@ -11,6 +12,15 @@
  * (the score over |q|, and |q|^2 - distance^2, for the last two). The canonical scores' own
  * roundings are below 2^-20 g of |x| |q| or (|x| + |q|)^2, since their unit is 2^-29 of that of
  * f32. Where the lowest scores are wanted, keys are negated: a higher key is always better.
+ *
+ * Nearly all rows are far below what a query has found already, its floor. So a row is first looked
+ * at in f32: the upper end of its interval reaches the floor f only if dot >= a U + c + W, where
+ *     cosine     a = f - 2 g         c = 0                        U = n           W = 0
+ *     dot        a = 0               c = f                        U = 0           W = -b n
+ *     euclidean  a = 1 / (2 |q|)     c = (f - r |q|^2) / (2 |q|)  U = (1 - b) n^2  W = -b n
+ * with b = (1.1 + 2^-20) g and r = 2^-20 g (farthest: U = (-1 - b) n^2). Each of these is made
+ * smaller by 2^-20 of the terms of the sum, which is more than rounding them, and the sum, to f32
+ * can add: 2^-21 of |a U| + |c| + |W|.
  */
 #ifndef EMBI_OPS_INTERVAL_H
 #define EMBI_OPS_INTERVAL_H
@@ -33,20 +43,18 @@ struct embi_measure {
     double g;
 };
 
-/* For each row of a piece: key = dot * scale * m + add, error = slope * m + base (+ a constant of
- * the query), where m is |q| for euclidean and 1 otherwise. */
-struct embi_keys {
-    double scale[EMBI_BLOCK_ROWS], add[EMBI_BLOCK_ROWS];
-    double slope[EMBI_BLOCK_ROWS], base[EMBI_BLOCK_ROWS];
-};
+/* u [n] and w [n] of rows with norm2 [n]. A row with an unusable norm reaches no floor. */
+void embi_rows_reach(const struct embi_measure *m, const float *norm2, size_t n, float *u,
+                     float *w);
 
-/* From norm2 [n]. A row with an unusable norm gets an upper end of -Inf or NaN: it never counts. */
-void embi_keys_prepare(struct embi_keys *keys, const struct embi_measure *m, const float *norm2,
-                       size_t n);
+/* *a and *c of a query with |q|^2 = q_norm2 and that floor. */
+void embi_query_reach(const struct embi_measure *m, double q_norm2, double floor, float *a,
+                      float *c);
 
-/* lo [n] and hi [n] of the rows for one query with |q|^2 = q_norm2, from dot [n]. */
-void embi_keys_intervals(const struct embi_keys *keys, const struct embi_measure *m,
-                         const float *dot, size_t n, double q_norm2, double *lo, double *hi);
+/* The interval of the row, from its usable norm2 and its product with a query of |q|^2 = q_norm2.
+ */
+struct embi_candidate embi_key_of_dot(const struct embi_measure *m, double q_norm2, uint64_t row,
+                                      float dot, float norm2);
 
 /* The same for a row whose canonical score is known. */
 struct embi_candidate embi_key_of_score(const struct embi_measure *m, double q_norm2, uint64_t row,

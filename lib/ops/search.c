@@ -8,7 +8,7 @@
  * rows are before it in the order, and it is not among the first k. The rest are ordered by
  * canonical scores.
  */
-#include "ops/search.h"
+#include "ops/search_fast.h"
 #include "num/dtype.h"
 #include "num/kern.h"
 #include "util/err.h"
@@ -17,7 +17,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_BATCH       512        /* queries in one pass over the table                        */
 #define BATCH_ELEMENTS  (1u << 22) /* and what their vectors may take together                  */
 #define INLINE_PRODUCTS 1.6e7      /* below about 2 ms of work no thread is started             */
 
@@ -96,6 +95,8 @@ emb_status embi_search_begin(struct embi_search *s, const emb_table *table,
     uint64_t rows = table->layout.rows;
     s->dims = table->layout.dims;
     s->bound = embi_dot_bound(s->dims);
+    if (n > EMBI_MOST_SINGLE)
+        s->bound = fmax(s->bound, embi_panel_bound(s->dims));
     s->k = s->opts.k == 0 ? rows : embi_min(s->opts.k, rows);
     s->rows = s->opts.restrict_rows == 0 ? rows : embi_min(s->opts.restrict_rows, rows);
     status = check_options(s, err);
@@ -145,7 +146,7 @@ struct batch {
 static emb_status batch_new(struct batch *b, size_t queries, uint32_t d, emb_err *err)
 {
     uint64_t fit = embi_max(1, BATCH_ELEMENTS / embi_max(d, 1));
-    b->size = embi_min(queries, embi_min(MAX_BATCH, fit));
+    b->size = embi_min(queries, embi_min(EMBI_MOST_BATCH, fit));
     b->v = malloc(b->size * d * sizeof *b->v + 1);
     b->norm2 = malloc(b->size * sizeof *b->norm2 + 1);
     b->number = malloc(b->size * sizeof *b->number + 1);

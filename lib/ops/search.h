@@ -25,6 +25,8 @@ struct embi_search {
     uint64_t nonfinite_rows;
 };
 
+#define EMBI_MOST_BATCH 512 /* queries in one pass over the table */
+
 /* Makes the table ready and checks opts for n queries. embi_search_end frees, after failure too. */
 emb_status embi_search_begin(struct embi_search *s, const emb_table *table,
                              const emb_search_opts *opts, size_t n, emb_err *err);

@@ -1,18 +1,13 @@
-/* search_fast.c - the fast way of search: f32 products over blocks of rows, intervals, canonical
+/* search_fast.c - the fast way of search: a pass over the table for several queries, canonical
  * rescore.
  *
- * Each worker of the pool goes over its blocks in pieces: dot products (by the kernels, or by BLAS
- * for all queries at once) and norms of the rows, the intervals of their scores (interval.h), and
- * for each query the rows that may be among its k best (topk.h). Rows whose norm is out of the
- * kernels' range (zero, tiny, huge, NaN, Inf) are scored canonically at once, which is also where
- * rows that are not finite are found. Why a dropped row is not among the answers is said in
- * search.c.
+ * Each worker of the pool goes over its blocks in pieces (search_piece.c) and keeps, for each query,
+ * the rows that may be among its k best. What all workers have kept is scored canonically. Why a
+ * dropped row is not among the answers is said in search.c.
  */
+#include "ops/search_fast.h"
 #include "dev/load.h"
-#include "num/dtype.h"
 #include "num/kern.h"
-#include "ops/interval.h"
-#include "ops/search.h"
 #include "util/err.h"
 #include "util/loop.h"
 
@@ -20,44 +15,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_HITS   1024         /* with larger k candidates do not pay                  */
-#define LEAST_CAP   512          /* candidates a worker keeps for a query: this, or 4 k  */
-#define LISTS_BYTES (16u << 20)  /* of candidates that a worker keeps in a pass          */
-#define PIECE_BYTES (256u << 10) /* of rows that several queries share while they are in L2 */
-#define ITEM_BYTES  (1u << 20)   /* of rows in an item of the pool                       */
-
-/* What a worker needs for a piece of at most EMBI_BLOCK_ROWS rows, of which n may answer. */
-struct worker {
-    const void *rows[EMBI_BLOCK_ROWS];
-    uint64_t ids[EMBI_BLOCK_ROWS];
-    size_t n;
-    float dot[EMBI_BLOCK_ROWS], norm2[EMBI_BLOCK_ROWS];
-    struct embi_keys keys;
-    double lo[EMBI_BLOCK_ROWS], hi[EMBI_BLOCK_ROWS];
-    float *block;                       /* [piece_rows, d], where rows are not used in place */
-    float *products;                    /* [queries, rows of the piece], by BLAS */
-    double *wide;                       /* [piece_rows, d], with a center; else [1, d]       */
-    struct embi_candidates *candidates; /* [queries]                     */
-    struct embi_candidate *lists;       /* [queries, cap]                */
-    uint64_t nonfinite;
-};
-
-typedef void dot_fn(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
-                    float *norm2);
-
-/* One pass over the table. */
-struct pass {
-    struct embi_search *s;
-    struct embi_queries queries;
-    float *units; /* [queries, d]: queries scaled to length 1 */
-    dot_fn *dot;
-    bool in_place; /* rows are used where they lie             */
-    struct embi_measure measure;
-    size_t cap;
-    uint64_t piece_rows, item_rows; /* item_rows: a multiple of EMBI_BLOCK_ROWS */
-    struct worker *workers;         /* [n_workers] */
-    int n_workers;
-};
+#define MOST_HITS      1024         /* with larger k candidates do not pay                  */
+#define LEAST_CAP      512          /* candidates a worker keeps for a query: this, or 4 k  */
+#define LISTS_BYTES    (16u << 20)  /* of candidates that a worker keeps in a pass          */
+#define PIECE_BYTES    (256u << 10) /* of rows that several queries share while they are in L2 */
+#define ITEM_BYTES     (1u << 20)   /* of rows in an item of the pool                       */
+#define MOST_REST      6            /* of queries, that are not worth a panel               */
+#define TILE_ROWS      24           /* tiles of every kernel set (num/kern_panels.h) fill this */
+#define PRODUCTS_BYTES (128u << 10) /* of products of a piece                            */
 
 static size_t cap_of(const struct embi_search *s)
 {
@@ -77,138 +42,15 @@ bool embi_search_fast_can(const struct embi_search *s, double q_norm2)
     return embi_search_fast_possible(s, s->bound) && embi_comfortable(q_norm2);
 }
 
-/* ------------------------------------------------------------------------------------------------
- * A piece: its rows
- */
-
-/* Points w->rows at the rows of first .. end-1 that may answer. */
-static emb_status load_piece(const struct pass *p, struct worker *w, uint64_t first, uint64_t end,
-                             emb_err *err)
-{
-    const struct embi_search *s = p->s;
-    size_t d = s->dims;
-    w->n = 0;
-    for (uint64_t row = first; row < end; row++)
-        if (embi_search_allowed(s, row))
-            w->ids[w->n++] = row;
-    if (w->n == 0)
-        return EMB_OK;
-    for (size_t i = 0; i < w->n; i++)
-        w->rows[i] = p->in_place ? embi_table_row(s->table, w->ids[i])
-                                 : (const void *)(w->block + (w->ids[i] - first) * d);
-    if (p->in_place)
-        return EMB_OK;
-    if (!s->opts.center)
-        return embi_fetch(s->table, first, end - first, EMB_F32, w->block, err);
-    emb_status status = embi_fetch(s->table, first, end - first, EMB_F64, w->wide, err);
-    for (uint64_t i = 0; !status && i < end - first; i++) {
-        embi_subtract(w->wide + i * d, s->opts.center, s->dims);
-        embi_to_f32(s->table->env->kern, w->block + i * d, w->wide + i * d, EMB_F64, d);
-    }
-    return status;
-}
-
-/* All queries with all rows first .. end-1 of the piece by BLAS, into w->products. */
-static void multiply(const struct pass *p, struct worker *w, uint64_t first, uint64_t end)
-{
-    size_t d = p->s->dims;
-    bool in_place = p->in_place;
-    embi_search_multiply(p->s->blas, p->units, p->queries.n,
-                         in_place ? embi_table_row(p->s->table, first) : w->block, end - first, d,
-                         in_place ? p->s->table->layout.row_stride / sizeof(float) : d,
-                         w->products);
-}
-
-/* Those of one query with the rows that may answer, into w->dot. */
-static void pick(struct worker *w, size_t query, uint64_t first, uint64_t end)
-{
-    const float *products = w->products + query * (end - first);
-    for (size_t i = 0; i < w->n; i++)
-        w->dot[i] = products[w->ids[i] - first];
-}
-
-/* ------------------------------------------------------------------------------------------------
- * Candidates
- */
-
-static void put(const struct pass *p, struct worker *w, size_t query,
-                struct embi_candidate candidate)
-{
-    struct embi_candidates *c = &w->candidates[query];
-    if (!c->overflow && candidate.hi >= c->floor &&
-        !embi_search_excluded(p->s, p->queries.number[query], candidate.row))
-        embi_candidates_put(c, candidate);
-}
-
-/* From w->dot for one query. */
-static void collect(const struct pass *p, struct worker *w, size_t query)
-{
-    embi_keys_intervals(&w->keys, &p->measure, w->dot, w->n, p->queries.norm2[query], w->lo, w->hi);
-    double floor = w->candidates[query].floor;
-    for (size_t i = 0; i < w->n; i++)
-        if (w->hi[i] >= floor)
-            put(p, w, query, (struct embi_candidate){w->lo[i], w->hi[i], w->ids[i]});
-}
-
-/* Rows of the piece that the kernels could not judge: read in f64. */
-static emb_status score_odd_rows(const struct pass *p, struct worker *w, emb_err *err)
-{
-    const struct embi_search *s = p->s;
-    uint32_t d = s->dims;
-    for (size_t i = 0; i < w->n; i++) {
-        if (embi_norm2_usable(w->norm2[i]))
-            continue;
-        double *x = w->wide;
-        emb_status status = embi_fetch_row_f64(s->table, w->ids[i], x, err);
-        if (status)
-            return status;
-        embi_subtract(x, s->opts.center, d);
-        double norm2 = embi_dot_f64(x, x, d);
-        if (!embi_all_finite(x, norm2, d)) {
-            w->nonfinite++;
-            continue;
-        }
-        for (size_t q = 0; q < p->queries.n; q++) {
-            double score =
-                embi_score(x, norm2, p->queries.v + q * d, p->queries.norm2[q], d, s->opts.metric);
-            put(p, w, q, embi_key_of_score(&p->measure, p->queries.norm2[q], w->ids[i], score));
-        }
-    }
-    return EMB_OK;
-}
-
-static emb_status scan_piece(const struct pass *p, struct worker *w, uint64_t first, uint64_t end,
-                             emb_err *err)
-{
-    uint32_t d = p->s->dims;
-    emb_status status = load_piece(p, w, first, end, err);
-    if (status || w->n == 0)
-        return status;
-    p->dot(w->rows, w->n, d, p->units, w->dot, w->norm2); /* of query 0, with the norms */
-    embi_keys_prepare(&w->keys, &p->measure, w->norm2, w->n);
-    if (p->s->blas)
-        multiply(p, w, first, end);
-    for (size_t q = 0; q < p->queries.n; q++) {
-        if (w->candidates[q].overflow)
-            continue;
-        if (p->s->blas)
-            pick(w, q, first, end);
-        else if (q > 0)
-            p->dot(w->rows, w->n, d, p->units + q * d, w->dot, NULL);
-        collect(p, w, q);
-    }
-    return score_odd_rows(p, w, err);
-}
-
 static emb_status scan_item(void *arg, size_t item, int worker, emb_err *err)
 {
-    const struct pass *p = arg;
+    const struct embi_pass *p = arg;
     uint64_t first = item * p->item_rows;
     uint64_t end = embi_min(first + p->item_rows, p->s->rows);
     emb_status status = EMB_OK;
     for (; !status && first < end; first += p->piece_rows)
-        status =
-            scan_piece(p, &p->workers[worker], first, embi_min(first + p->piece_rows, end), err);
+        status = embi_piece_scan(p, &p->workers[worker], first,
+                                 embi_min(first + p->piece_rows, end), err);
     return status;
 }
 
@@ -217,7 +59,7 @@ static emb_status scan_item(void *arg, size_t item, int worker, emb_err *err)
  */
 
 /* Joins the candidates of all workers in c; false where one of them overflowed. */
-static bool join(const struct pass *p, size_t query, struct embi_candidates *c)
+static bool join(const struct embi_pass *p, size_t query, struct embi_candidates *c)
 {
     c->n = 0;
     c->floor = -DBL_MAX;
@@ -234,7 +76,7 @@ static bool join(const struct pass *p, size_t query, struct embi_candidates *c)
 }
 
 /* Scores candidates canonically: hits[i] of list[i]. */
-static emb_status rescore(const struct pass *p, size_t query, const struct embi_candidates *c,
+static emb_status rescore(const struct embi_pass *p, size_t query, const struct embi_candidates *c,
                           emb_hit *ranked, emb_err *err)
 {
     const struct embi_search *s = p->s;
@@ -254,7 +96,7 @@ static emb_status rescore(const struct pass *p, size_t query, const struct embi_
 
 /* Answers every query that did not overflow. c and ranked have room for the candidates of all
  * workers. */
-static emb_status answer(const struct pass *p, struct embi_candidates *c, emb_hit *ranked,
+static emb_status answer(const struct embi_pass *p, struct embi_candidates *c, emb_hit *ranked,
                          emb_hit *hits, size_t *counts, bool *done, emb_err *err)
 {
     for (size_t q = 0; q < p->queries.n; q++) {
@@ -270,7 +112,7 @@ static emb_status answer(const struct pass *p, struct embi_candidates *c, emb_hi
     return EMB_OK;
 }
 
-static emb_status finish(const struct pass *p, emb_hit *hits, size_t *counts, bool *done,
+static emb_status finish(const struct embi_pass *p, emb_hit *hits, size_t *counts, bool *done,
                          emb_err *err)
 {
     struct embi_search *s = p->s;
@@ -295,80 +137,129 @@ static emb_status finish(const struct pass *p, emb_hit *hits, size_t *counts, bo
  * A pass
  */
 
-static void free_pass(struct pass *p)
+static void free_pass(struct embi_pass *p)
 {
     for (int w = 0; p->workers && w < p->n_workers; w++) {
         free(p->workers[w].block);
         free(p->workers[w].products);
+        free(p->workers[w].dots);
+        free(p->workers[w].a);
+        free(p->workers[w].c);
         free(p->workers[w].wide);
         free(p->workers[w].candidates);
         free(p->workers[w].lists);
     }
     free(p->workers);
     free(p->units);
+    free(p->packed);
 }
 
-static emb_status alloc_worker(const struct pass *p, struct worker *w, emb_err *err)
+/* Lanes of panels that are no query reach no floor. */
+static void start_queries(const struct embi_pass *p, struct embi_worker *w)
 {
-    size_t d = p->s->dims, n = p->queries.n;
+    size_t n = p->queries.n;
+    for (size_t q = 0; q < n; q++) {
+        w->candidates[q] = embi_candidates_in(w->lists + q * p->cap, p->cap, p->s->k);
+        embi_query_reach(&p->measure, p->queries.norm2[q], w->candidates[q].floor, &w->a[q],
+                         &w->c[q]);
+    }
+    for (size_t l = n; l < p->singles + p->panels * EMBI_PANEL; l++) {
+        w->a[l] = 0;
+        w->c[l] = NAN;
+    }
+}
+
+static emb_status alloc_worker(const struct embi_pass *p, struct embi_worker *w, emb_err *err)
+{
+    size_t d = p->s->dims, n = p->queries.n, lanes = p->panels * EMBI_PANEL;
     size_t block = p->in_place ? 0 : p->piece_rows * d;
     size_t wide = p->s->opts.center ? p->piece_rows * d : d;
-    size_t products = p->s->blas ? n * p->piece_rows : 0;
+    size_t products = (p->s->blas ? n : lanes) * p->piece_rows;
     w->block = malloc(block * sizeof *w->block + 1);
     w->products = malloc(products * sizeof *w->products + 1);
+    w->dots = malloc((p->singles + 1) * EMBI_BLOCK_ROWS * sizeof *w->dots);
     w->wide = malloc(wide * sizeof *w->wide + 1);
+    w->a = malloc((n + lanes) * sizeof *w->a);
+    w->c = malloc((n + lanes) * sizeof *w->c);
     w->candidates = malloc(n * sizeof *w->candidates);
     w->lists = malloc(n * p->cap * sizeof *w->lists);
-    if (!w->block || !w->products || !w->wide || !w->candidates || !w->lists)
+    if (!w->block || !w->products || !w->dots || !w->wide || !w->a || !w->c || !w->candidates ||
+        !w->lists)
         return embi_fail_memory(err, wide * sizeof *w->wide, "search");
-    for (size_t q = 0; q < n; q++)
-        w->candidates[q] = (struct embi_candidates){
-            .list = w->lists + q * p->cap, .cap = p->cap, .k = p->s->k, .floor = -DBL_MAX};
+    start_queries(p, w);
     return EMB_OK;
 }
 
-static emb_status alloc_pass(struct pass *p, emb_err *err)
+static emb_status alloc_pass(struct embi_pass *p, emb_err *err)
 {
-    size_t d = p->s->dims, n = p->queries.n;
+    size_t d = p->s->dims, n = p->queries.n, packed = p->panels * EMBI_PANEL * d;
     p->units = malloc(n * d * sizeof *p->units);
+    p->packed = malloc(packed * sizeof *p->packed + 1);
     p->workers = calloc((size_t)p->n_workers, sizeof *p->workers);
-    if (!p->units || !p->workers)
-        return embi_fail_memory(err, n * d * sizeof *p->units, "search");
+    if (!p->units || !p->packed || !p->workers)
+        return embi_fail_memory(err, (n * d + packed) * sizeof *p->units, "search");
     for (size_t q = 0; q < n; q++) {
-        double norm = sqrt(p->queries.norm2[q]);
+        double norm = sqrt(p->queries.norm2[q]) * (p->s->opts.farthest ? -1 : 1);
         for (size_t i = 0; i < d; i++)
             p->units[q * d + i] = (float)(p->queries.v[q * d + i] / norm);
     }
+    embi_panels_pack(p->packed, p->units + p->singles * d, p->panels ? n - p->singles : 0,
+                     p->s->dims);
     emb_status status = EMB_OK;
     for (int w = 0; !status && w < p->n_workers; w++)
         status = alloc_worker(p, &p->workers[w], err);
     return status;
 }
 
-/* Chooses the kernel. */
-static void plan_products(struct pass *p)
+/* Few queries are multiplied one by one; of many, those that would leave most of a panel empty. */
+static void plan_queries(struct embi_pass *p)
+{
+    size_t n = p->queries.n, rest = n % EMBI_PANEL;
+    if (p->s->blas)
+        return;
+    p->singles = n <= EMBI_MOST_SINGLE ? n : rest <= MOST_REST ? rest : 0;
+    p->panels = embi_panels_of(n - p->singles);
+}
+
+/* Chooses the kernels. */
+static void plan_products(struct embi_pass *p)
 {
     const emb_table *t = p->s->table;
     const struct embi_kern *kern = t->env->kern;
     emb_dtype dtype = t->layout.dtype;
-    bool as_stored = dtype == EMB_F32 || dtype == EMB_F16 || dtype == EMB_BF16;
+    bool narrow = dtype == EMB_F16 || dtype == EMB_BF16; /* panels want f32 */
+    bool as_stored = dtype == EMB_F32 || (narrow && p->panels == 0);
     p->in_place = !p->s->opts.center &&
                   (p->s->blas ? embi_search_blas_in_place(t) : as_stored && embi_table_direct(t));
     p->dot = kern->dot_f32;
-    if (p->in_place && dtype != EMB_F32)
+    p->products = kern->products_f32;
+    if (p->in_place && narrow) {
         p->dot = dtype == EMB_F16 ? kern->dot_f16 : kern->dot_bf16;
+        p->products = dtype == EMB_F16 ? kern->products_f16 : kern->products_bf16;
+    }
     p->measure = (struct embi_measure){p->s->opts.metric, p->s->opts.farthest, p->s->bound};
     p->cap = cap_of(p->s);
 }
 
+/* Rows that several queries share while they are in L2, with their products. */
+static uint64_t rows_of_piece(const struct embi_pass *p, uint64_t row_bytes)
+{
+    uint64_t rows = embi_min(EMBI_BLOCK_ROWS, embi_max(4, PIECE_BYTES / row_bytes));
+    if (p->panels == 0)
+        return rows;
+    uint64_t products_bytes = p->panels * EMBI_PANEL * sizeof(float);
+    rows = embi_min(rows, PRODUCTS_BYTES / products_bytes);
+    return embi_max(1, rows / TILE_ROWS) * TILE_ROWS;
+}
+
 /* Chooses how rows are cut into pieces and items. BLAS copies what it multiplies into its own
  * caches, and wants large pieces. */
-static void plan_pieces(struct pass *p)
+static void plan_pieces(struct embi_pass *p)
 {
     uint64_t row_bytes = embi_max(1, p->s->dims * sizeof(float));
     p->piece_rows = EMBI_BLOCK_ROWS;
     if (!p->s->blas && (!p->in_place || p->queries.n > 1))
-        p->piece_rows = embi_min(EMBI_BLOCK_ROWS, embi_max(4, PIECE_BYTES / row_bytes));
+        p->piece_rows = rows_of_piece(p, row_bytes);
     p->item_rows = embi_max(1, ITEM_BYTES / (row_bytes * EMBI_BLOCK_ROWS)) * EMBI_BLOCK_ROWS;
     if (p->s->blas && p->n_workers > EMBI_BLAS_CALLS) {
         uint64_t blocks = p->s->rows / EMBI_BLAS_CALLS / EMBI_BLOCK_ROWS + 1;
@@ -379,9 +270,10 @@ static void plan_pieces(struct pass *p)
 static emb_status run_pass(struct embi_search *s, struct embi_queries queries, emb_hit *hits,
                            size_t *counts, bool *done, emb_err *err)
 {
-    struct pass p = {.s = s, .queries = queries};
+    struct embi_pass p = {.s = s, .queries = queries};
     double products = (double)s->rows * s->dims * (double)queries.n;
     struct embi_pool *pool = embi_search_pool(s, products, &p.n_workers);
+    plan_queries(&p);
     plan_products(&p);
     plan_pieces(&p);
     emb_status status = alloc_pass(&p, err);

@@ -4,6 +4,7 @@
  */
 #include "ops/topk.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 static int compare_hits(const void *a, const void *b)
@@ -97,12 +98,26 @@ void embi_candidates_trim(struct embi_candidates *c)
     c->n = kept;
 }
 
+/* An early trim raises the floor early, so that fewer rows come this far. */
+static size_t room_until_trim(const struct embi_candidates *c)
+{
+    return embi_min(c->cap, embi_max(64, 2 * embi_max(c->k, c->n)));
+}
+
+struct embi_candidates embi_candidates_in(struct embi_candidate *list, size_t cap, size_t k)
+{
+    struct embi_candidates c = {.list = list, .cap = cap, .k = k, .floor = -DBL_MAX};
+    c.full = room_until_trim(&c);
+    return c;
+}
+
 /* A trim that frees less than a quarter of the list would be followed by the next one too soon. */
 void embi_candidates_put(struct embi_candidates *c, struct embi_candidate candidate)
 {
-    if (c->n == c->cap) {
+    if (c->n == c->full) {
         embi_candidates_trim(c);
         c->overflow = c->n > c->cap / 4 * 3;
+        c->full = room_until_trim(c);
         if (c->overflow || candidate.hi < c->floor)
             return;
     }

@@ -41,9 +41,13 @@ struct embi_candidate {
 struct embi_candidates {
     struct embi_candidate *list; /* [cap], borrowed */
     size_t n, cap, k;            /* 1 <= k <= cap / 4 */
+    size_t full;                 /* candidates that call for a trim */
     double floor;
     bool overflow;
 };
+
+/* An empty list in borrowed room. */
+struct embi_candidates embi_candidates_in(struct embi_candidate *list, size_t cap, size_t k);
 
 /* Callers look at c->floor and c->overflow first: only candidates with hi >= floor need be put. */
 void embi_candidates_put(struct embi_candidates *c, struct embi_candidate candidate);

@@ -51,13 +51,18 @@ static double random_unit(void)
 /* ------------------------------------------------------------------------------------------------
  * Contexts: threads and instruction sets; ways: a context and a backend
  */
-enum { CONTEXTS = 4 };
+enum { CONTEXTS = 6 };
 static emb_ctx *contexts[CONTEXTS];
+static const struct {
+    int threads;
+    const char *disable_cpu;
+} settings[CONTEXTS] = {{1, NULL}, {3, NULL}, {1, "avx2"}, {3, "avx2"}, {2, "avx512"}, {7, NULL}};
 static const struct {
     int context;
     emb_backend backend;
 } ways[] = {{0, EMB_BACKEND_NATIVE}, {1, EMB_BACKEND_NATIVE}, {2, EMB_BACKEND_AUTO},
-            {3, EMB_BACKEND_NATIVE}, {0, EMB_BACKEND_BLAS},   {1, EMB_BACKEND_BLAS}};
+            {3, EMB_BACKEND_NATIVE}, {4, EMB_BACKEND_NATIVE}, {5, EMB_BACKEND_AUTO},
+            {0, EMB_BACKEND_BLAS},   {1, EMB_BACKEND_BLAS}};
 static int n_ways = sizeof ways / sizeof *ways;
 
 /* The plugins of this build: BUILD/tests/kern/search_main, BUILD/lib/embtool. */
@@ -78,8 +83,8 @@ static void open_contexts(void)
     emb_err err;
     for (int i = 0; i < CONTEXTS; i++) {
         emb_ctx_opts opts = {.size = sizeof opts,
-                             .threads = i % 2 ? 3 : 1,
-                             .disable_cpu = i / 2 ? "avx2" : NULL,
+                             .threads = settings[i].threads,
+                             .disable_cpu = settings[i].disable_cpu,
                              .plugin_path = plugin_path()};
         need(emb_ctx_new(&opts, &contexts[i], &err) == EMB_OK, "emb_ctx_new");
     }
@@ -547,6 +552,84 @@ static void test_many_queries(void)
     drop_table(&t);
 }
 
+/* Numbers of queries around those that are multiplied one by one, and around panels of lanes; some
+ * rows of every kind, and every way of getting at rows. */
+static void test_batches(void)
+{
+    static const emb_dtype types[] = {EMB_F32, EMB_F16, EMB_BF16, EMB_F64};
+    static const size_t batches[] = {2, 6, 7, 11, 12, 13, 16, 17, 22, 23, 40, 70};
+    enum { V = 1300, D = 37 };
+    double center[D];
+    uint8_t allowed[V / 8 + 1];
+    for (int i = 0; i < D; i++)
+        center[i] = 0.05 * i;
+    memset(allowed, 0xEB, sizeof allowed);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        double *m = random_matrix(V, D, 1);
+        put_odd_rows(m, D, types[t] == EMB_F16 ? 1e4 : 1e37, 1e-7);
+        struct data table = make_table(V, D, types[t], m);
+        for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+            emb_search_opts o = {.k = 1 + 9 * (i % 3), .metric = (emb_metric)((i + t) % 3)};
+            o.farthest = i % 2;
+            double *q = m + 710 * D;
+            check_search(&table, q, batches[i], o, EMB_F64);
+            o.metric = (emb_metric)((i + t + 1) % 3);
+            o.allowed = i % 4 == 0 ? allowed : NULL;
+            o.center = i % 3 == 0 ? center : NULL;
+            check_search(&table, q, batches[i], o, EMB_F32);
+        }
+        drop_table(&table);
+    }
+}
+
+/* Scores that rise or fall with the row, so that every row or none enters after the first; and all
+ * the same but the last bits. */
+static void test_order_of_scores(void)
+{
+    enum { V = 6000, D = 24, N = 30 };
+    for (int kind = 0; kind < 3; kind++) {
+        double *m = random_matrix(V, D, 1), *q = random_matrix(N, D, 1);
+        for (uint64_t row = 0; row < V; row++)
+            for (int c = 0; c < D; c++) {
+                double near = kind == 0   ? 1e-3 * (double)row
+                              : kind == 1 ? 6 - 1e-3 * (double)row
+                                          : 5;
+                double noise = kind == 2 ? 1e-6 * m[row * D + c] : 0.1 * m[row * D + c];
+                m[row * D + c] = near * q[c] + noise;
+            }
+        for (int i = 0; i < N * D; i++)
+            q[i] = q[i % D] + (i < D ? 0 : 1e-3 * q[i]);
+        struct data t = make_table(V, D, EMB_F32, m);
+        for (int metric = EMB_COSINE; metric <= EMB_EUCLIDEAN; metric++) {
+            emb_search_opts o = {.k = 10, .metric = (emb_metric)metric};
+            check_search(&t, q, N, o, EMB_F64);
+            o.farthest = true;
+            o.k = 100;
+            check_search(&t, q, 5, o, EMB_F64);
+        }
+        free(q);
+        drop_table(&t);
+    }
+}
+
+/* Queries whose length f32 cannot work with. */
+static void test_long_and_short_queries(void)
+{
+    enum { V = 1200, D = 20, N = 26 };
+    struct data t = make_table(V, D, EMB_F32, random_matrix(V, D, 1));
+    double *q = random_matrix(N, D, 1);
+    for (int i = 0; i < N * D; i++)
+        q[i] *= ldexp(1, (i / D - N / 2) * 30);
+    for (int metric = EMB_COSINE; metric <= EMB_EUCLIDEAN; metric++)
+        for (int farthest = 0; farthest < 2; farthest++)
+            check_search(
+                &t, q, N,
+                (emb_search_opts){.k = 4, .metric = (emb_metric)metric, .farthest = farthest},
+                EMB_F64);
+    free(q);
+    drop_table(&t);
+}
+
 /* Long rows, where sums in any order are least alike; AUTO takes BLAS for the second. */
 static void test_long_rows(void)
 {
@@ -813,6 +896,9 @@ int main(void)
     RUN(test_ties());
     RUN(test_words());
     RUN(test_filters());
+    RUN(test_batches());
+    RUN(test_order_of_scores());
+    RUN(test_long_and_short_queries());
     RUN(test_many_queries());
     RUN(test_long_rows());
     RUN(test_without_plugin());

@@ -1,0 +1,201 @@
+/* search_piece.c - a piece of rows in the fast way of search: products, and the rows that may count.
+ *
+ * The products come from the kernels, for the first query together with the norms of the rows, or
+ * from BLAS. Nearly all of them are passed over by a test in f32 against the floor of their query;
+ * for the others the interval of the score is worked out in f64 (interval.h) and put among the
+ * candidates (topk.h). Rows whose norm is out of the kernels' range (zero, tiny, huge, NaN, Inf)
+ * are scored canonically at once, which is also where rows that are not finite are found.
+ */
+#include "num/dtype.h"
+#include "num/kern.h"
+#include "ops/search_fast.h"
+
+#include <math.h>
+
+/* ------------------------------------------------------------------------------------------------
+ * Rows
+ */
+
+/* Points w->rows at the rows of first .. end-1 that may answer. */
+static emb_status load(const struct embi_pass *p, struct embi_worker *w, uint64_t first,
+                       uint64_t end, emb_err *err)
+{
+    const struct embi_search *s = p->s;
+    size_t d = s->dims;
+    w->n = 0;
+    for (uint64_t row = first; row < end; row++)
+        if (embi_search_allowed(s, row))
+            w->ids[w->n++] = row;
+    if (w->n == 0)
+        return EMB_OK;
+    for (size_t i = 0; i < w->n; i++)
+        w->rows[i] = p->in_place ? embi_table_row(s->table, w->ids[i])
+                                 : (const void *)(w->block + (w->ids[i] - first) * d);
+    if (p->in_place)
+        return EMB_OK;
+    if (!s->opts.center)
+        return embi_fetch(s->table, first, end - first, EMB_F32, w->block, err);
+    emb_status status = embi_fetch(s->table, first, end - first, EMB_F64, w->wide, err);
+    for (uint64_t i = 0; !status && i < end - first; i++) {
+        embi_subtract(w->wide + i * d, s->opts.center, s->dims);
+        embi_to_f32(s->table->env->kern, w->block + i * d, w->wide + i * d, EMB_F64, d);
+    }
+    return status;
+}
+
+/* Where the rows of the next piece lie, to be asked for while this one is multiplied: all of them,
+ * so not where most may be left out. NULL: not known. */
+static const void *next_piece(const struct embi_pass *p, uint64_t end, size_t *bytes)
+{
+    const struct embi_search *s = p->s;
+    uint64_t last = embi_min(end + p->piece_rows, s->rows);
+    if (s->opts.allowed || end == last || !embi_table_direct(s->table))
+        return NULL;
+    const char *from = embi_table_row(s->table, end), *to = embi_table_row(s->table, last - 1);
+    *bytes = (size_t)(to - from) + embi_layout_row_bytes(&s->table->layout);
+    return from;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Candidates
+ */
+
+/* After the floor of the query has risen. */
+static void tell_floor(const struct embi_pass *p, struct embi_worker *w, size_t query)
+{
+    const struct embi_candidates *c = &w->candidates[query];
+    embi_query_reach(&p->measure, p->queries.norm2[query], c->floor, &w->a[query], &w->c[query]);
+    if (c->overflow)
+        w->c[query] = NAN; /* its list is worthless */
+}
+
+static void put(const struct embi_pass *p, struct embi_worker *w, size_t query,
+                struct embi_candidate candidate)
+{
+    struct embi_candidates *c = &w->candidates[query];
+    double floor = c->floor;
+    if (c->overflow || candidate.hi < floor ||
+        embi_search_excluded(p->s, p->queries.number[query], candidate.row))
+        return;
+    embi_candidates_put(c, candidate);
+    if (c->floor > floor || c->overflow)
+        tell_floor(p, w, query);
+}
+
+static void put_dot(const struct embi_pass *p, struct embi_worker *w, size_t query, size_t i,
+                    float dot)
+{
+    put(p, w, query,
+        embi_key_of_dot(&p->measure, p->queries.norm2[query], w->ids[i], dot, w->norm2[i]));
+}
+
+/* One query with all rows of the piece. */
+static void collect_query(const struct embi_pass *p, struct embi_worker *w, size_t query,
+                          const float *dot)
+{
+    uint16_t mask[EMBI_BLOCK_ROWS / 16];
+    p->s->table->env->kern->reach(dot, w->u, w->w, w->n, w->a[query], w->c[query], mask);
+    for (size_t i = 0; i < w->n; i += 16)
+        for (unsigned bits = mask[i / 16]; bits; bits &= bits - 1) {
+            size_t at = i + (size_t)__builtin_ctz(bits);
+            put_dot(p, w, query, at, dot[at]);
+        }
+}
+
+/* One row with all queries in panels. */
+static void collect_row(const struct embi_pass *p, struct embi_worker *w, size_t i)
+{
+    size_t lanes = p->panels * EMBI_PANEL;
+    const float *dot = w->products + i * lanes;
+    uint16_t mask[EMBI_MOST_PANELS];
+    p->s->table->env->kern->reach(dot, w->a + p->singles, w->c + p->singles, lanes, w->u[i],
+                                  w->w[i], mask);
+    for (size_t l = 0; l < lanes; l += EMBI_PANEL)
+        for (unsigned bits = mask[l / EMBI_PANEL]; bits; bits &= bits - 1) {
+            size_t lane = l + (size_t)__builtin_ctz(bits);
+            put_dot(p, w, p->singles + lane, i, dot[lane]);
+        }
+}
+
+/* Rows of the piece that the kernels could not judge: read in f64. */
+static emb_status score_odd_rows(const struct embi_pass *p, struct embi_worker *w, emb_err *err)
+{
+    const struct embi_search *s = p->s;
+    uint32_t d = s->dims;
+    for (size_t i = 0; i < w->n; i++) {
+        if (embi_norm2_usable(w->norm2[i]))
+            continue;
+        double *x = w->wide;
+        emb_status status = embi_fetch_row_f64(s->table, w->ids[i], x, err);
+        if (status)
+            return status;
+        embi_subtract(x, s->opts.center, d);
+        double norm2 = embi_dot_f64(x, x, d);
+        if (!embi_all_finite(x, norm2, d)) {
+            w->nonfinite++;
+            continue;
+        }
+        for (size_t q = 0; q < p->queries.n; q++) {
+            double score =
+                embi_score(x, norm2, p->queries.v + q * d, p->queries.norm2[q], d, s->opts.metric);
+            put(p, w, q, embi_key_of_score(&p->measure, p->queries.norm2[q], w->ids[i], score));
+        }
+    }
+    return EMB_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Products
+ */
+
+/* BLAS multiplies rows that may not answer too. */
+static void multiply_by_blas(const struct embi_pass *p, struct embi_worker *w, uint64_t first,
+                             uint64_t end)
+{
+    size_t d = p->s->dims, rows = end - first;
+    bool in_place = p->in_place;
+    embi_search_multiply(p->s->blas, p->units, p->queries.n,
+                         in_place ? embi_table_row(p->s->table, first) : w->block, rows, d,
+                         in_place ? p->s->table->layout.row_stride / sizeof(float) : d,
+                         w->products);
+    for (size_t q = 0; q < p->queries.n; q++) {
+        for (size_t i = 0; i < w->n; i++)
+            w->dots[i] = w->products[q * rows + (w->ids[i] - first)];
+        collect_query(p, w, q, w->dots);
+    }
+}
+
+/* The kernels; the first query was multiplied together with the norms. */
+static void multiply(const struct embi_pass *p, struct embi_worker *w, uint64_t end)
+{
+    uint32_t d = p->s->dims;
+    size_t next_bytes = 0;
+    const void *next = next_piece(p, end, &next_bytes);
+    if (p->singles > 1)
+        p->products(w->rows, w->n, d, p->units + d, p->singles - 1,
+                    p->in_place && !p->panels ? next : NULL, w->dots + EMBI_BLOCK_ROWS,
+                    EMBI_BLOCK_ROWS);
+    for (size_t q = 0; q < p->singles; q++)
+        collect_query(p, w, q, w->dots + q * EMBI_BLOCK_ROWS);
+    if (p->panels == 0)
+        return;
+    p->s->table->env->kern->panels(w->rows, w->n, d, p->packed, p->panels, next, next_bytes,
+                                   w->products);
+    for (size_t i = 0; i < w->n; i++)
+        collect_row(p, w, i);
+}
+
+emb_status embi_piece_scan(const struct embi_pass *p, struct embi_worker *w, uint64_t first,
+                           uint64_t end, emb_err *err)
+{
+    emb_status status = load(p, w, first, end, err);
+    if (status || w->n == 0)
+        return status;
+    p->dot(w->rows, w->n, p->s->dims, p->units, w->dots, w->norm2);
+    embi_rows_reach(&p->measure, w->norm2, w->n, w->u, w->w);
+    if (p->s->blas)
+        multiply_by_blas(p, w, first, end);
+    else
+        multiply(p, w, end);
+    return score_odd_rows(p, w, err);
+}
