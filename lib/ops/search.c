@@ -8,9 +8,9 @@
  * rows are before it in the order, and it is not among the first k. The rest are ordered by
  * canonical scores.
  */
-#include "ops/search_fast.h"
 #include "num/dtype.h"
 #include "num/kern.h"
+#include "ops/search_fast.h"
 #include "util/err.h"
 #include "util/pool.h"
 

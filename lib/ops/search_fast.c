@@ -22,7 +22,7 @@
 #define ITEM_BYTES     (1u << 20)   /* of rows in an item of the pool                       */
 #define MOST_REST      6            /* of queries, that are not worth a panel               */
 #define TILE_ROWS      24           /* tiles of every kernel set (num/kern_panels.h) fill this */
-#define PRODUCTS_BYTES (128u << 10) /* of products of a piece                            */
+#define PRODUCTS_BYTES (256u << 10) /* of products of a piece                            */
 
 static size_t cap_of(const struct embi_search *s)
 {
@@ -241,15 +241,18 @@ static void plan_products(struct embi_pass *p)
     p->cap = cap_of(p->s);
 }
 
-/* Rows that several queries share while they are in L2, with their products. */
+/* Rows that several queries share while they are in L2. All queries in panels are read again for
+ * each piece, so of these a piece has as many rows as there are queries, if it can: then neither is
+ * read much more often than the other. */
 static uint64_t rows_of_piece(const struct embi_pass *p, uint64_t row_bytes)
 {
-    uint64_t rows = embi_min(EMBI_BLOCK_ROWS, embi_max(4, PIECE_BYTES / row_bytes));
-    if (p->panels == 0)
-        return rows;
-    uint64_t products_bytes = p->panels * EMBI_PANEL * sizeof(float);
-    rows = embi_min(rows, PRODUCTS_BYTES / products_bytes);
-    return embi_max(1, rows / TILE_ROWS) * TILE_ROWS;
+    uint64_t rows = embi_max(4, PIECE_BYTES / row_bytes), lanes = p->panels * EMBI_PANEL;
+    if (p->panels > 0) {
+        rows = embi_max(rows, lanes);
+        rows = embi_min(rows, PRODUCTS_BYTES / (lanes * sizeof(float)));
+        rows = embi_max(1, embi_min(rows, EMBI_BLOCK_ROWS) / TILE_ROWS) * TILE_ROWS;
+    }
+    return embi_min(rows, EMBI_BLOCK_ROWS);
 }
 
 /* Chooses how rows are cut into pieces and items. BLAS copies what it multiplies into its own
