@@ -10,7 +10,7 @@
 
 #include <limits.h>
 
-#define LEAST_QUERIES  24  /* docs/design.md, section 3.5, has what was measured */
+#define LEAST_QUERIES  24  /* with fewer, the scalar kernels keep up */
 #define LEAST_PRODUCTS 1e8 /* what loading the plugin costs must be won back */
 
 /* Rows that may answer: BLAS multiplies the others as well. */
@@ -22,10 +22,11 @@ static uint64_t allowed_rows(const struct embi_search *s)
     return n;
 }
 
-/* Is BLAS likely to be faster for n queries, if it is a current one? */
+/* Is BLAS likely to be faster for n queries, if it is a current one? Kernels of an instruction set
+ * are not slower (docs/performance.md). */
 static bool pays(const struct embi_search *s, size_t n)
 {
-    return n >= LEAST_QUERIES && (double)s->rows * s->dims * (double)n >= LEAST_PRODUCTS &&
+    return s->table->env->kern == &embi_kern_scalar && n >= LEAST_QUERIES && (double)s->rows * s->dims * (double)n >= LEAST_PRODUCTS &&
            allowed_rows(s) >= s->rows / 2;
 }
 
