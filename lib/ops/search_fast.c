@@ -58,30 +58,36 @@ static emb_status scan_item(void *arg, size_t item, int worker, emb_err *err)
  * The answer of a query
  */
 
-/* Joins the candidates of all workers in c; false where one of them overflowed. */
-static bool join(const struct embi_pass *p, size_t query, struct embi_candidates *c)
+/* How many candidates all workers have; false where one of them overflowed. */
+static bool count_candidates(const struct embi_pass *p, size_t query, size_t *n)
 {
-    c->n = 0;
-    c->floor = -DBL_MAX;
+    *n = 0;
+    for (int w = 0; w < p->n_workers; w++) {
+        *n += p->workers[w].candidates[query].n;
+        if (p->workers[w].candidates[query].overflow)
+            return false;
+    }
+    return true;
+}
+
+/* Joins them in c. */
+static void join(const struct embi_pass *p, size_t query, struct embi_candidates *c)
+{
     for (int w = 0; w < p->n_workers; w++) {
         const struct embi_candidates *from = &p->workers[w].candidates[query];
-        if (from->overflow)
-            return false;
         if (from->n > 0)
             memcpy(c->list + c->n, from->list, from->n * sizeof *from->list);
         c->n += from->n;
     }
     embi_candidates_trim(c);
-    return true;
 }
 
-/* Scores candidates canonically: hits[i] of list[i]. */
+/* Scores candidates canonically: hits[i] of list[i]. x [d] is scratch. */
 static emb_status rescore(const struct embi_pass *p, size_t query, const struct embi_candidates *c,
-                          emb_hit *ranked, emb_err *err)
+                          double *x, emb_hit *ranked, emb_err *err)
 {
     const struct embi_search *s = p->s;
     uint32_t d = s->dims;
-    double *x = p->workers[0].wide;
     for (size_t i = 0; i < c->n; i++) {
         emb_status status = embi_fetch_row_f64(s->table, c->list[i].row, x, err);
         if (status)
@@ -94,43 +100,36 @@ static emb_status rescore(const struct embi_pass *p, size_t query, const struct 
     return EMB_OK;
 }
 
-/* Answers every query that did not overflow. c and ranked have room for the candidates of all
- * workers. */
-static emb_status answer(const struct embi_pass *p, struct embi_candidates *c, emb_hit *ranked,
-                         emb_hit *hits, size_t *counts, bool *done, emb_err *err)
+/* An item of the pool: one query, if it did not overflow. */
+static emb_status answer(void *arg, size_t query, int worker, emb_err *err)
 {
-    for (size_t q = 0; q < p->queries.n; q++) {
-        done[q] = join(p, q, c);
-        if (!done[q])
-            continue;
-        emb_status status = rescore(p, q, c, ranked, err);
-        if (status)
-            return status;
-        size_t number = p->queries.number[q];
-        counts[number] = embi_search_answer(p->s, ranked, c->n, hits + number * p->s->k);
+    const struct embi_pass *p = arg;
+    size_t n, number = p->queries.number[query];
+    p->done[query] = count_candidates(p, query, &n);
+    if (!p->done[query])
+        return EMB_OK;
+    struct embi_candidate *list = malloc(n * sizeof *list + 1);
+    emb_hit *ranked = malloc(n * sizeof *ranked + 1);
+    struct embi_candidates c = embi_candidates_in(list, n, p->s->k);
+    emb_status status = EMB_OK;
+    if (list && ranked) {
+        join(p, query, &c);
+        status = rescore(p, query, &c, p->workers[worker].wide, ranked, err);
+    } else {
+        status = embi_fail_memory(err, n * sizeof *list, "candidates");
     }
-    return EMB_OK;
-}
-
-static emb_status finish(const struct embi_pass *p, emb_hit *hits, size_t *counts, bool *done,
-                         emb_err *err)
-{
-    struct embi_search *s = p->s;
-    emb_status status;
-    size_t cap = p->cap * (size_t)p->n_workers;
-    struct embi_candidate *list = malloc(cap * sizeof *list);
-    emb_hit *ranked = malloc(cap * sizeof *ranked);
-    struct embi_candidates c = {.list = list, .cap = cap, .k = s->k};
-    if (list && ranked)
-        status = answer(p, &c, ranked, hits, counts, done, err);
-    else
-        status = embi_fail_memory(err, cap * sizeof *list, "candidates");
-    for (int w = 0; !status && !s->counted && w < p->n_workers; w++)
-        s->nonfinite_rows += p->workers[w].nonfinite;
-    s->counted = s->counted || !status;
+    if (!status)
+        p->counts[number] = embi_search_answer(p->s, ranked, c.n, p->hits + number * p->s->k);
     free(ranked);
     free(list);
     return status;
+}
+
+static void count_nonfinite(struct embi_pass *p)
+{
+    for (int w = 0; !p->s->counted && w < p->n_workers; w++)
+        p->s->nonfinite_rows += p->workers[w].nonfinite;
+    p->s->counted = true;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -270,21 +269,22 @@ static void plan_pieces(struct embi_pass *p)
     }
 }
 
-static emb_status run_pass(struct embi_search *s, struct embi_queries queries, emb_hit *hits,
-                           size_t *counts, bool *done, emb_err *err)
+static emb_status run_pass(struct embi_pass *p, emb_err *err)
 {
-    struct embi_pass p = {.s = s, .queries = queries};
-    double products = (double)s->rows * s->dims * (double)queries.n;
-    struct embi_pool *pool = embi_search_pool(s, products, &p.n_workers);
-    plan_queries(&p);
-    plan_products(&p);
-    plan_pieces(&p);
-    emb_status status = alloc_pass(&p, err);
+    struct embi_search *s = p->s;
+    double products = (double)s->rows * s->dims * (double)p->queries.n;
+    struct embi_pool *pool = embi_search_pool(s, products, &p->n_workers);
+    plan_queries(p);
+    plan_products(p);
+    plan_pieces(p);
+    emb_status status = alloc_pass(p, err);
     if (!status)
-        status = embi_loop(pool, (s->rows + p.item_rows - 1) / p.item_rows, scan_item, &p, err);
+        status = embi_loop(pool, (s->rows + p->item_rows - 1) / p->item_rows, scan_item, p, err);
     if (!status)
-        status = finish(&p, hits, counts, done, err);
-    free_pass(&p);
+        status = embi_loop(pool, p->queries.n, answer, p, err);
+    if (!status)
+        count_nonfinite(p);
+    free_pass(p);
     return status;
 }
 
@@ -294,9 +294,10 @@ emb_status embi_search_fast(struct embi_search *s, const struct embi_queries *qu
     size_t most = embi_max(1, LISTS_BYTES / (cap_of(s) * sizeof(struct embi_candidate)));
     emb_status status = EMB_OK;
     for (size_t i = 0; !status && i < queries->n; i += most) {
-        struct embi_queries some = {queries->v + i * s->dims, queries->norm2 + i,
-                                    queries->number + i, embi_min(most, queries->n - i)};
-        status = run_pass(s, some, hits, counts, done + i, err);
+        struct embi_pass p = {.s = s, .hits = hits, .counts = counts, .done = done + i};
+        p.queries = (struct embi_queries){queries->v + i * s->dims, queries->norm2 + i,
+                                          queries->number + i, embi_min(most, queries->n - i)};
+        status = run_pass(&p, err);
     }
     return status;
 }

@@ -51,6 +51,9 @@ struct embi_pass {
     uint64_t piece_rows, item_rows; /* item_rows: a multiple of EMBI_BLOCK_ROWS */
     struct embi_worker *workers;    /* [n_workers] */
     int n_workers;
+    emb_hit *hits;  /* [.., k], by the numbers of the queries */
+    size_t *counts; /* [..], by the same   */
+    bool *done;     /* [queries]           */
 };
 
 /* Puts the rows first .. end-1 (at most piece_rows) among the worker's candidates. */
