@@ -51,7 +51,7 @@ uint32_t embi_panel_block(uint32_t d)
     return ((d - 1) / blocks / 16 + 1) * 16;
 }
 
-/* Its own (1, none with FMA), the sums of a block (256) and of blocks, the two factors (2), and 2
+/* Its own (1, none with FMA), the sums of a block (128) and of blocks, the two factors (2), and 2
  * to spare. */
 double embi_panel_bound(uint32_t d)
 {

@@ -84,8 +84,8 @@ double embi_dot_bound(uint32_t d);
 double embi_any_order_bound(uint32_t d);
 
 /* Queries whose lanes lie side by side, and dimensions that are summed before the sum is added to
- * that of those before. */
-enum { EMBI_PANEL = 16, EMBI_PANEL_BLOCK = 256 };
+ * that of those before: of so many, the queries of a tile stay in a small L1 cache. */
+enum { EMBI_PANEL = 16, EMBI_PANEL_BLOCK = 128 };
 
 /* The same for `panels`: within a block sums run straight. */
 double embi_panel_bound(uint32_t d);

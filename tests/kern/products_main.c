@@ -121,7 +121,7 @@ static void check_panels(const struct embi_kern *k, size_t n, uint32_t d, size_t
 /* Every number of rows around the tiles, of dimensions around the blocks, of panels. */
 static void test_panels(const struct embi_kern *k)
 {
-    static const uint32_t dims[] = {1, 2, 15, 16, 17, 33, 255, 256, 257, 300, 513};
+    static const uint32_t dims[] = {1, 2, 15, 16, 17, 33, 127, 128, 129, 257, 300, 513};
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
         for (size_t panels = 1; panels <= (dims[i] > 100 ? 2 : 4); panels++)
             for (size_t n = 1; n <= 26; n += n < 14 ? 1 : 3)
