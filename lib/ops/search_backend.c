@@ -23,7 +23,7 @@ static uint64_t allowed_rows(const struct embi_search *s)
 }
 
 /* Is BLAS likely to be faster for n queries, if it is a current one? Kernels of an instruction set
- * are not slower (docs/performance.md). */
+ * are about as fast or faster (docs/performance.md). */
 static bool pays(const struct embi_search *s, size_t n)
 {
     return s->table->env->kern == &embi_kern_scalar && n >= LEAST_QUERIES && (double)s->rows * s->dims * (double)n >= LEAST_PRODUCTS &&
