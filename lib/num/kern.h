@@ -24,8 +24,8 @@ struct embi_kern {
     void (*dot_bf16)(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
                      float *norm2);
 
-    /* out[j * ld + i] = rows[i] . q[j], the same products of n rows with a few queries [queries, d].
-     * What follows in memory at `next` (the rows that come after these; NULL: nothing) is asked for
+    /* out[j * ld + i] = rows[i] . q[j], the same products of n rows with a few queries [queries,
+     * d]. What lies at `next` (the rows that come after these; NULL: nothing) is asked for
      * meanwhile. */
     void (*products_f32)(const void *const *rows, size_t n, uint32_t d, const float *q,
                          size_t queries, const void *next, float *out, size_t ld);

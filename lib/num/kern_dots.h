@@ -6,7 +6,7 @@
  * these are multiplied. `queries` of the tile functions is a constant where they are inlined.
  */
 
-/* acc[r][q] += the VL products at `at` of each row and query; lanes but the last `left` are zero. */
+/* acc[r][q] += the VL products at `at` of each row and query, of the last `left` lanes alone. */
 static inline __attribute__((always_inline)) void DOT(step)(vec acc[4][DOT_QUERIES],
                                                             const void *const *rows, size_t n,
                                                             const float *q, size_t d,

@@ -25,8 +25,8 @@ static inline void ask_ahead(struct ahead *ahead)
 }
 
 /* A block of dimensions first .. end-1: out[r * ld + lane] = its products, or += after the first.
- * `queries` are panels [vectors / OF_PANEL][d][EMBI_PANEL]; rows and vectors are constants where this
- * is inlined. */
+ * `queries` are panels [vectors / OF_PANEL][d][EMBI_PANEL]; rows and vectors are constants where
+ * this is inlined. */
 static inline __attribute__((always_inline)) void panel_tile(const void *const *row, size_t rows,
                                                              const float *queries, size_t vectors,
                                                              uint32_t d, size_t first, size_t end,

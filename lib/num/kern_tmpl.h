@@ -7,8 +7,8 @@
  *     SCALAR(p)       one element at p, as f32
  *     SHORT(name)     the kernel of a narrower set, for rows of fewer than VL elements
  * and, once for the set, VL (8 or more lanes), vec, VZERO, VLOADQ(p) (f32), VFMA(a, b, c) = a * b +
- * c, VADD, VKEEP(v, n): v with all but its last n lanes zero, vsum2(a, b, &x, &y): the sums of
- * the lanes of a and of b, vsum4(a, b, c, d, sums): of four, DOT_QUERIES (kern_dots.h), a struct tile
+ * c, VADD, VKEEP(v, n): v with all but its last n lanes zero, vsum2(a, b, &x, &y): the sums of the
+ * lanes of a and of b, vsum4(a, b, c, d, sums): of four, what kern_dots.h asks for, a struct tile
  * of 2 * VL sums in double precision, and AHEAD_BYTES, how far before its use memory is asked for.
  *
  * No byte outside a row is read: what is left after whole vectors is the end of one more vector

@@ -26,7 +26,8 @@ static uint64_t allowed_rows(const struct embi_search *s)
  * are about as fast or faster (docs/performance.md). */
 static bool pays(const struct embi_search *s, size_t n)
 {
-    return s->table->env->kern == &embi_kern_scalar && n >= LEAST_QUERIES && (double)s->rows * s->dims * (double)n >= LEAST_PRODUCTS &&
+    return s->table->env->kern == &embi_kern_scalar && n >= LEAST_QUERIES &&
+           (double)s->rows * s->dims * (double)n >= LEAST_PRODUCTS &&
            allowed_rows(s) >= s->rows / 2;
 }
 

@@ -1,9 +1,9 @@
 /* search_fast.c - the fast way of search: a pass over the table for several queries, canonical
  * rescore.
  *
- * Each worker of the pool goes over its blocks in pieces (search_piece.c) and keeps, for each query,
- * the rows that may be among its k best. What all workers have kept is scored canonically. Why a
- * dropped row is not among the answers is said in search.c.
+ * Each worker of the pool goes over its blocks in pieces (search_piece.c) and keeps, for each
+ * query, the rows that may be among its k best. What all workers have kept is scored canonically.
+ * Why a dropped row is not among the answers is said in search.c.
  */
 #include "ops/search_fast.h"
 #include "dev/load.h"

@@ -1,4 +1,4 @@
-/* search_piece.c - a piece of rows in the fast way of search: products, and the rows that may count.
+/* search_piece.c - a piece of rows in the fast way of search: products, and which may count.
  *
  * The products come from the kernels, for the first query together with the norms of the rows, or
  * from BLAS. Nearly all of them are passed over by a test in f32 against the floor of their query;
