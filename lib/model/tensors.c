@@ -96,8 +96,8 @@ struct roles {
     size_t input, head; /* tensors of the weights, or EMBI_NO_TENSOR */
 };
 
-/* Which tensor is the table may be anybody's guess, which is no failure here. A shard with the head
- * alone has no other table to offer. */
+/* Which tensor is the table may be anybody's guess, or be in a part that is not there, which is no
+ * failure here. A shard with the head alone has no other table to offer. */
 static emb_status find_roles(struct embi_model *m, struct roles *roles, emb_err *err)
 {
     int rank;
@@ -110,7 +110,7 @@ static emb_status find_roles(struct embi_model *m, struct roles *roles, emb_err 
         roles->input = EMBI_NO_TENSOR;
     if (!status && embi_role_of(m->weights.tensors[roles->input].name, &rank) == EMBI_ROLE_HEAD)
         *roles = (struct roles){EMBI_NO_TENSOR, roles->input};
-    return status == EMB_UNSUPPORTED ? EMB_OK : status;
+    return status == EMB_UNSUPPORTED || status == m->weights.missing ? EMB_OK : status;
 }
 
 /* The role of tensor k of a file, or NULL. */
@@ -149,9 +149,7 @@ static size_t next_file(const struct embi_weights *w, const char *last)
     return next;
 }
 
-/* name: of the only file; NULL: of each its own. */
-static emb_status list_model(struct listing *l, struct embi_model *m, const char *name,
-                             emb_err *err)
+static emb_status list_model(struct listing *l, struct embi_model *m, emb_err *err)
 {
     struct embi_weights *w = &m->weights;
     struct roles roles;
@@ -160,8 +158,18 @@ static emb_status list_model(struct listing *l, struct embi_model *m, const char
         status = find_roles(m, &roles, err);
     for (size_t i = next_file(w, NULL); !status && i < w->n_files;
          i = next_file(w, w->files[i].name))
-        status = list_shard(l, w, &roles, i, name ? name : w->files[i].name, err);
+        status = list_shard(l, w, &roles, i, w->files[i].name, err);
     return status;
+}
+
+/* The file that was opened alone, the first of the model's: other parts of a GGUF model say which
+ * tensors are what, and are listed where they are named themselves. */
+static emb_status list_opened(struct listing *l, struct embi_model *m, const char *name,
+                              emb_err *err)
+{
+    struct roles roles;
+    emb_status status = find_roles(m, &roles, err);
+    return status ? status : list_shard(l, &m->weights, &roles, 0, name, err);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -215,7 +223,7 @@ static emb_status list_file(struct listing *l, const char *path, const char *nam
     status = embi_model_open_file(reader, &m, err);
     if (status)
         return status;
-    status = list_model(l, m, name, err);
+    status = list_opened(l, m, name, err);
     embi_model_free(m);
     return status;
 }
@@ -320,7 +328,7 @@ static emb_status list_dir(struct listing *l, emb_err *err)
         return status;
     bool model = is_model(m);
     if (model)
-        status = list_model(l, m, NULL, err);
+        status = list_model(l, m, err);
     embi_model_free(m);
     if (model)
         return status;

@@ -21,6 +21,12 @@ mkdir d && cp odd.safetensors d/ && embtool init 2 2 -o d/t.npy > /dev/null && e
 ls_ d
 head -c 20 odd.safetensors > d/cut.safetensors
 ls_ d
+# a part of a GGUF model has its own tensors, whatever lies beside it
+mkdir g && cp "$DATA"/golden/gguf/split-0000* g/ && cp "$DATA/golden/gguf/model_gpt2_tied.gguf" g/z.gguf
+ls_ g/split-00002-of-00002.gguf
+ls_ g | grep '^output.weight'
+rm g/split-00001-of-00002.gguf
+ls_ g/split-00002-of-00002.gguf
 mkdir empty
 ls_ empty
 ls_ nowhere

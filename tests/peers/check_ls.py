@@ -69,6 +69,15 @@ def shards_and_roles():
     assert len(models) > 4
 
 
+def parts_of_gguf():
+    """The tensors of each part, as the gguf package found them in it."""
+    parts = [(path, entry) for path, entry in OK if entry.get("parts")]
+    for path, entry in parts:
+        listed = [(o["name"], o["file"]) for o in objects("ls", path)]
+        assert listed == [(t["name"], str(path)) for t in entry["tables"]], (str(path), listed)
+    assert len(parts) == 2, parts
+
+
 def four_hundred_tensors():
     """Names that no format minds, in a file of many."""
     names = [f"layers.{i}.é\t{i * i}" for i in range(400)]
@@ -89,4 +98,4 @@ def four_hundred_tensors():
     assert sum(o["bytes"] for o in listed) == at == os.path.getsize("many.safetensors") - 8 - len(text)
 
 
-main((recorded_tables, safetensors_headers, shards_and_roles, four_hundred_tensors))
+main((recorded_tables, safetensors_headers, shards_and_roles, parts_of_gguf, four_hundred_tensors))
