@@ -188,9 +188,8 @@ const struct cmd cmd_ls = {
         "A line a tensor: name, type, shape, bytes, file, and a star at the input embedding and "
         "at the output table. Of a model's directory these are the tensors of its weights, in "
         "all shards; of another directory those of every file in it that has a header. Only "
-        "headers "
-        "are read, but for text, whose lines are counted. Types that are not computed with are "
-        "listed too, by the names that the file gives them.",
+        "headers are read, but for text, whose lines are counted. Types that are not computed with "
+        "are listed too, by the names that the file gives them.",
     .examples = "embtool ls model/\nembtool ls model.safetensors --json\nembtool ls hf://org/model",
     .options = options,
     .defaults = NULL,
