@@ -55,7 +55,7 @@ static enum embi_role role_of(struct embi_model *m, size_t i, int *rank)
 
 emb_status embi_choose_named(struct embi_model *m, const char *name, size_t *tensor, emb_err *err)
 {
-    char shown[EMBI_SHOW_MAX], what[EMBI_SHOW_MAX + 64];
+    char shown[EMBI_SHOW_MAX];
     emb_str wanted = {name, strlen(name)};
     *tensor = embi_weights_find(&m->weights, wanted);
     if (*tensor != EMBI_NO_TENSOR)
@@ -63,14 +63,12 @@ emb_status embi_choose_named(struct embi_model *m, const char *name, size_t *ten
     emb_status status = embi_weights_whole(&m->weights, err);
     if (status)
         return embi_fail_in(err, "no tensor '%s' here", embi_show(shown, wanted));
-    struct embi_buf text = {0};
-    embi_buf_print(&text, "no tensor '%s' in the %s, which has", embi_show(shown, wanted),
+    struct embi_buf what = {0};
+    embi_buf_print(&what, "no tensor '%s' in the %s, which has", embi_show(shown, wanted),
                    m->dir && !m->part ? "model" : "file");
-    emb_str whole = {embi_buf_cstr(&text), text.n};
-    memcpy(what, whole.s, embi_min(whole.n + 1, sizeof what));
-    what[sizeof what - 1] = 0;
-    embi_buf_free(&text);
-    return fail_with_list(err, m, EMB_BAD_ARG, what, any);
+    status = fail_with_list(err, m, EMB_BAD_ARG, embi_buf_cstr(&what), any);
+    embi_buf_free(&what);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------
