@@ -25,7 +25,7 @@ static bool is_file(emb_str name)
     const char *last = slash ? slash + 1 : name.s;
     size_t n = name.n - (size_t)(last - name.s);
     return n > 0 && last[0] != '.' &&
-           !(name.n > sizeof mac && memcmp(name.s, mac, sizeof mac - 1) == 0);
+           !(name.n >= sizeof mac && memcmp(name.s, mac, sizeof mac - 1) == 0);
 }
 
 /* How much a member looks like a table; 0: not at all, or it cannot be read. */

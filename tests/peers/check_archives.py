@@ -120,6 +120,8 @@ def members_of_every_format():
             with zipfile.ZipFile("one.zip", "w", method) as z:
                 z.writestr("README.md", files["README.md"])
                 z.writestr(name, data) if name != "README.md" else None
+                for aside in ("__MACOSX/x", "dir/.x", ".x"):
+                    z.writestr(aside, text)
             if name != "README.md":
                 same("one.zip", a)
         with zipfile.ZipFile("all.zip", "w", method) as z:
