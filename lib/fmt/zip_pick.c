@@ -147,12 +147,6 @@ static const struct embi_zip_member *find_member(const struct embi_zip_list *zip
     return embi_zip_find(zip, (emb_str){name, (size_t)(hash - name)});
 }
 
-static bool ends_in(emb_str name, const char *end)
-{
-    size_t n = strlen(end);
-    return name.n >= n && memcmp(name.s + name.n - n, end, n) == 0;
-}
-
 /* It is called .npz, or holds nothing but arrays. */
 static bool is_npz(const struct embi_reader *r, const struct embi_zip_list *zip)
 {
@@ -164,7 +158,7 @@ static bool is_npz(const struct embi_reader *r, const struct embi_zip_list *zip)
     for (size_t i = 0; i < zip->n; i++) {
         bool file = is_file(zip->names[i]);
         files += file;
-        if (file && !ends_in(zip->names[i], ".npy"))
+        if (file && !embi_str_ends_in(zip->names[i], ".npy"))
             return false;
     }
     return files > 0;

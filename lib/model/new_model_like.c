@@ -50,11 +50,9 @@ static bool names_positions(emb_str name)
     static const char *const ends[] = {"wpe.weight", "position_embeddings.weight",
                                        "position_embedding.weight", "embed_positions.weight",
                                        "positions_embed.weight"};
-    for (size_t i = 0; i < EMBI_LEN(ends); i++) {
-        size_t n = strlen(ends[i]);
-        if (name.n >= n && memcmp(name.s + name.n - n, ends[i], n) == 0)
+    for (size_t i = 0; i < EMBI_LEN(ends); i++)
+        if (embi_str_ends_in(name, ends[i]))
             return true;
-    }
     return false;
 }
 

@@ -84,6 +84,12 @@ static inline bool embi_ends_in(const char *s, const char *end)
     return n >= m && memcmp(s + n - m, end, m) == 0;
 }
 
+static inline bool embi_str_ends_in(emb_str s, const char *end)
+{
+    size_t n = strlen(end);
+    return s.n >= n && memcmp(s.s + s.n - n, end, n) == 0;
+}
+
 /* An option struct that begins with `size`: may the member be read? A caller compiled against an
  * older header has a smaller struct. */
 #define EMBI_HAS(opts, member) \
