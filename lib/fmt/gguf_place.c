@@ -9,7 +9,6 @@
 #include "util/map.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 emb_status embi_gguf_skip(struct embi_gguf_place *p, const char *what, uint64_t n, emb_err *err)
 {
@@ -83,13 +82,11 @@ emb_status embi_gguf_believe(const struct embi_gguf_place *p, const char *what, 
 
 emb_status embi_gguf_differ(const emb_str *names, size_t n, const char *what, emb_err *err)
 {
-    struct embi_map map = {0};
     char shown[EMBI_SHOW_MAX];
-    emb_status status = embi_map_build(&map, names, n, err);
-    for (size_t i = 0; !status && map.duplicates && i < n; i++)
-        if (embi_map_find(&map, names[i]) != i)
-            status = embi_fail(err, EMB_BAD_DATA, -1, "%s '%s' is there twice", what,
-                               embi_show(shown, names[i]));
-    embi_map_free(&map);
-    return status;
+    size_t twin;
+    emb_status status = embi_find_twin(names, n, &twin, err);
+    if (status || twin == n)
+        return status;
+    return embi_fail(err, EMB_BAD_DATA, -1, "%s '%s' is there twice", what,
+                     embi_show(shown, names[twin]));
 }

@@ -5,7 +5,6 @@
 
 #include "num/dtype.h"
 #include "util/err.h"
-#include "util/map.h"
 
 #include <stdlib.h>
 
@@ -47,20 +46,6 @@ emb_status embi_sink_flush(struct embi_sink *s, emb_err *err)
     size_t n = b->n;
     b->n = 0;
     return n ? embi_io_append(s->io, b->s, n, err) : EMB_OK;
-}
-
-emb_status embi_find_twin(const emb_str *names, size_t n, size_t *twin, emb_err *err)
-{
-    struct embi_map map = {0};
-    emb_status status = embi_map_build(&map, names, n, err);
-    if (status != EMB_OK)
-        return status;
-    *twin = n;
-    for (size_t i = 0; map.duplicates > 0 && *twin == n && i < n; i++)
-        if (embi_map_find(&map, names[i]) != i)
-            *twin = i;
-    embi_map_free(&map);
-    return EMB_OK;
 }
 
 emb_status embi_sink_check_names(const struct embi_sink *s, emb_err *err)

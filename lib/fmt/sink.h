@@ -8,6 +8,7 @@
 #define EMBI_FMT_SINK_H
 
 #include "fmt/fmt.h"
+#include "util/map.h"
 
 static inline emb_str embi_array_name(const emb_array *array)
 {
@@ -41,8 +42,5 @@ emb_status embi_sink_flush(struct embi_sink *s, emb_err *err);
 /* Appends s->buf to the file, or writes it over the file's first bytes. */
 emb_status embi_sink_append_buf(struct embi_sink *s, emb_err *err);
 emb_status embi_sink_patch_buf(struct embi_sink *s, emb_err *err);
-
-/* *twin is the position of the first name [n] that occurred before, or n. */
-emb_status embi_find_twin(const emb_str *names, size_t n, size_t *twin, emb_err *err);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* An expanded tensor (stride 0) may be larger than its file, but not by any amount: what is done
  * with it takes time and memory by its size. */
@@ -284,20 +285,18 @@ static emb_status list_dict(struct lister *l, embi_pickle_id dict, emb_err *err)
 static emb_status check_names(struct lister *l, emb_err *err)
 {
     const struct embi_reader *r = l->r;
-    struct embi_map map = {0};
-    struct embi_torch_storages names;
-    emb_status status = embi_torch_storages_init(&names, r->n_tensors, err);
-    for (size_t i = 0; !status && i < r->n_tensors; i++)
-        embi_torch_storages_add(&names, r->tensors[i].name, 0, 0);
-    if (!status)
-        status = embi_map_build(&map, names.keys, names.n, err);
-    for (size_t i = 0; !status && map.duplicates && i < names.n; i++) {
-        l->name = names.keys[i];
-        if (embi_map_find(&map, l->name) != i)
-            status = fail(l, err, "is there twice");
+    size_t n = r->n_tensors, twin = n;
+    emb_str *names = calloc(n + 1, sizeof *names);
+    if (!names)
+        return embi_fail_memory(err, n * sizeof *names, "tensor names");
+    for (size_t i = 0; i < n; i++)
+        names[i] = r->tensors[i].name;
+    emb_status status = embi_find_twin(names, n, &twin, err);
+    if (!status && twin < n) {
+        l->name = names[twin];
+        status = fail(l, err, "is there twice");
     }
-    embi_map_free(&map);
-    embi_torch_storages_free(&names);
+    free(names);
     return status;
 }
 

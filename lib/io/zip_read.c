@@ -254,10 +254,10 @@ static emb_status check_apart(const struct embi_zip_list *list, emb_err *err)
 static emb_status check_names(struct embi_zip_list *list, emb_err *err)
 {
     emb_status status = embi_map_build(&list->map, list->names, list->n, err);
-    for (size_t i = 0; !status && list->map.duplicates && i < list->n; i++)
-        if (embi_map_find(&list->map, list->names[i]) != i)
-            status = fail_member(&list->members[i], list->members[i].at, "is there twice", err);
-    return status;
+    uint64_t twin = status ? list->n : embi_map_twin(&list->map, list->n);
+    if (twin == list->n)
+        return status;
+    return fail_member(&list->members[twin], list->members[twin].at, "is there twice", err);
 }
 
 emb_status embi_zip_list(const void *file, uint64_t size, struct embi_zip_list *list, emb_err *err)

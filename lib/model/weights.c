@@ -206,20 +206,17 @@ emb_status embi_weights_read_all(struct embi_weights *w, emb_err *err)
 
 emb_status embi_weights_names_differ(const struct embi_weights *w, emb_err *err)
 {
-    struct embi_map map = {0};
+    char shown[EMBI_SHOW_MAX];
+    size_t twin;
     emb_str *names = calloc(w->n_tensors + 1, sizeof *names);
     if (!names)
         return embi_fail_memory(err, w->n_tensors * sizeof *names, "tensor names");
     for (size_t i = 0; i < w->n_tensors; i++)
         names[i] = w->tensors[i].name;
-    emb_status status = embi_map_build(&map, names, w->n_tensors, err);
-    for (size_t i = 0; !status && map.duplicates && i < w->n_tensors; i++) {
-        char shown[EMBI_SHOW_MAX];
-        if (embi_map_find(&map, names[i]) != i)
-            status = embi_fail(err, EMB_BAD_DATA, -1, "tensor '%s' is there twice",
-                               embi_show(shown, names[i]));
-    }
-    embi_map_free(&map);
+    emb_status status = embi_find_twin(names, w->n_tensors, &twin, err);
+    if (!status && twin < w->n_tensors)
+        status = embi_fail(err, EMB_BAD_DATA, -1, "tensor '%s' is there twice",
+                           embi_show(shown, names[twin]));
     free(names);
     return status;
 }

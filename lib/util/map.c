@@ -91,8 +91,25 @@ uint64_t embi_map_find(const struct embi_map *map, emb_str key)
     return slot ? (slot & ~TAG) - 1 : EMBI_MAP_NONE;
 }
 
+uint64_t embi_map_twin(const struct embi_map *map, uint64_t n)
+{
+    for (uint64_t i = 0; map->duplicates && i < n; i++)
+        if (map->keys[i].s && embi_map_find(map, map->keys[i]) != i)
+            return i;
+    return n;
+}
+
 void embi_map_free(struct embi_map *map)
 {
     free(map->slots);
     *map = (struct embi_map){0};
+}
+
+emb_status embi_find_twin(const emb_str *names, size_t n, size_t *twin, emb_err *err)
+{
+    struct embi_map map;
+    emb_status status = embi_map_build(&map, names, n, err);
+    *twin = status ? n : (size_t)embi_map_twin(&map, n);
+    embi_map_free(&map);
+    return status;
 }

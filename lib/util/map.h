@@ -23,7 +23,13 @@ emb_status embi_map_build(struct embi_map *map, const emb_str *keys, uint64_t n,
 /* The first position of key, or EMBI_MAP_NONE. */
 uint64_t embi_map_find(const struct embi_map *map, emb_str key);
 
+/* The first position of the keys [n] whose key occurred before; n: all differ. */
+uint64_t embi_map_twin(const struct embi_map *map, uint64_t n);
+
 void embi_map_free(struct embi_map *map);
+
+/* The same of names [n] that are not indexed. */
+emb_status embi_find_twin(const emb_str *names, size_t n, size_t *twin, emb_err *err);
 
 /* The 64-bit hash in use: fast, not cryptographic, the same on every machine. */
 uint64_t embi_hash(const void *bytes, size_t n);

@@ -154,3 +154,19 @@ Test(map, every_size)
         free(text);
     }
 }
+
+/* The second of the first pair that the array comes to; holes are no pair. */
+Test(map, twins)
+{
+    static const emb_str hole = {NULL, 0};
+    const emb_str keys[] = {STR("a"), hole, hole, STR(""), STR("b"), STR("b"), STR("a")};
+    static const struct {
+        size_t n, twin;
+    } cases[] = {{0, 0}, {3, 3}, {5, 5}, {6, 5}, {7, 5}};
+    emb_err err;
+    for (size_t i = 0; i < EMBI_LEN(cases); i++) {
+        size_t twin = SIZE_MAX;
+        cr_assert_eq(embi_find_twin(keys, cases[i].n, &twin, &err), EMB_OK);
+        cr_expect_eq(twin, cases[i].twin, "of %zu: %zu", cases[i].n, twin);
+    }
+}
