@@ -3,64 +3,18 @@
  */
 #include "model/gguf_model.h"
 
-#include "io/dir.h"
+#include "io/dir_names.h"
 #include "util/buf.h"
 #include "util/err.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 
 enum { LISTED_MAX = 6 };
 
-struct names {
-    char **list; /* [n] */
-    size_t n, capacity;
-};
-
-static void free_names(struct names *names)
+static bool is_gguf(int dir, const char *name)
 {
-    for (size_t i = 0; i < names->n; i++)
-        free(names->list[i]);
-    free(names->list);
-}
-
-static emb_status add_name(struct names *names, const char *name, emb_err *err)
-{
-    if (names->n == names->capacity) {
-        size_t capacity = names->capacity ? 2 * names->capacity : 16;
-        char **list = realloc(names->list, capacity * sizeof *list);
-        if (!list)
-            return embi_fail_memory(err, capacity * sizeof *list, "file names");
-        names->list = list;
-        names->capacity = capacity;
-    }
-    names->list[names->n] = strdup(name);
-    if (!names->list[names->n])
-        return embi_fail_memory(err, strlen(name), "a file name");
-    names->n++;
-    return EMB_OK;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The *.gguf of a directory, by name. */
-static emb_status read_names(const char *path, struct names *names, emb_err *err)
-{
-    struct embi_dir dir;
-    emb_status status = EMB_OK;
-    embi_dir_open(&dir, AT_FDCWD, path, true);
-    for (const char *file; !status && (file = embi_dir_next(&dir)) != NULL;)
-        if (file[0] != '.' && embi_ends_in(file, ".gguf"))
-            status = add_name(names, file, err);
-    int sys = embi_dir_close(&dir);
-    if (!status && sys)
-        status = embi_fail_errno(err, sys, NULL);
-    if (!status && names->n)
-        qsort(names->list, names->n, sizeof *names->list, by_name);
-    return status;
+    (void)dir;
+    return embi_ends_in(name, ".gguf");
 }
 
 static bool are_parts_of_one(const char *a, const char *b)
@@ -71,7 +25,7 @@ static bool are_parts_of_one(const char *a, const char *b)
 }
 
 /* Leaves the first file of each model in the list. */
-static void keep_models(struct names *names)
+static void keep_models(struct embi_names *names)
 {
     size_t kept = 0;
     for (size_t i = 0; i < names->n; i++) {
@@ -86,7 +40,7 @@ static void keep_models(struct names *names)
     names->n = kept;
 }
 
-static emb_status fail_several(const struct names *names, emb_err *err)
+static emb_status fail_several(const struct embi_names *names, emb_err *err)
 {
     struct embi_buf list = {0};
     char shown[EMBI_SHOW_MAX];
@@ -103,9 +57,9 @@ static emb_status fail_several(const struct names *names, emb_err *err)
 
 emb_status embi_gguf_in_dir(const char *dir, char **name, emb_err *err)
 {
-    struct names names = {0};
+    struct embi_names names;
     *name = NULL;
-    emb_status status = read_names(dir, &names, err);
+    emb_status status = embi_dir_names(dir, is_gguf, &names, err);
     if (!status)
         keep_models(&names);
     if (!status && names.n > 1)
@@ -114,6 +68,6 @@ emb_status embi_gguf_in_dir(const char *dir, char **name, emb_err *err)
         *name = names.list[0];
         names.n = 0;
     }
-    free_names(&names);
+    embi_names_free(&names);
     return status;
 }

@@ -4,12 +4,11 @@
  * say what they hold. Formats that hold one table give that one. Nothing is computed with, so types
  * that are only known by name are listed as well.
  */
-#include "io/dir.h"
+#include "io/dir_names.h"
 #include "model/sidecar.h"
 #include "model/target.h"
 #include "util/err.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -232,52 +231,11 @@ static emb_status list_file(struct listing *l, const char *path, const char *nam
  * A directory
  */
 
-struct names {
-    char **list; /* [n], each malloc'd */
-    size_t n, capacity;
-};
-
-static emb_status push_name(struct names *names, const char *name, emb_err *err)
+/* Does the extension of a file say that it may say what it holds? */
+static bool may_hold(int dir, const char *name)
 {
-    if (names->n == names->capacity) {
-        size_t capacity = names->capacity ? 2 * names->capacity : 16;
-        char **list = realloc(names->list, capacity * sizeof *list);
-        if (!list)
-            return embi_fail_memory(err, capacity * sizeof *list, "file names");
-        names->list = list;
-        names->capacity = capacity;
-    }
-    names->list[names->n] = strdup(name);
-    return names->list[names->n++] ? EMB_OK : embi_fail_memory(err, strlen(name), "a file name");
-}
-
-static void free_names(struct names *names)
-{
-    for (size_t i = 0; i < names->n; i++)
-        free(names->list[i]);
-    free(names->list);
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Files, by name, whose extension says that they may say what they hold. */
-static emb_status list_names(const char *path, struct names *names, emb_err *err)
-{
-    struct embi_dir dir;
     struct stat st;
-    emb_status status = EMB_OK;
-    embi_dir_open(&dir, AT_FDCWD, path, true);
-    for (const char *name; !status && (name = embi_dir_next(&dir)) != NULL;)
-        if (name[0] != '.' && embi_format_has_header(name) && fstatat(dir.fd, name, &st, 0) == 0 &&
-            S_ISREG(st.st_mode))
-            status = push_name(names, name, err);
-    int sys = embi_dir_close(&dir);
-    if (!status && names->n)
-        qsort(names->list, names->n, sizeof *names->list, by_bytes);
-    return status || !sys ? status : embi_fail_errno(err, sys, NULL);
+    return embi_format_has_header(name) && fstatat(dir, name, &st, 0) == 0 && S_ISREG(st.st_mode);
 }
 
 /* Other programs have files of these names too: what is no table is passed over. */
@@ -299,12 +257,12 @@ static emb_status list_one_of(struct listing *l, const char *name, emb_err *err)
 /* Where no file has a tensor, *err stays as it was: the reason why it is no model. */
 static emb_status list_files(struct listing *l, emb_err *err)
 {
-    struct names names = {0};
+    struct embi_names names;
     emb_err no_model = *err;
-    emb_status status = list_names(l->target->path, &names, err);
+    emb_status status = embi_dir_names(l->target->path, may_hold, &names, err);
     for (size_t i = 0; !status && i < names.n; i++)
         status = list_one_of(l, names.list[i], err);
-    free_names(&names);
+    embi_names_free(&names);
     if (status || l->out->n)
         return status;
     *err = no_model;

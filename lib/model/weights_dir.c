@@ -2,12 +2,11 @@
  */
 #include "model/weights.h"
 
-#include "io/dir.h"
+#include "io/dir_names.h"
 #include "model/gguf_model.h"
 #include "model/sidecar.h"
 #include "util/err.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 
 #define SINGLE       "model.safetensors"
@@ -71,21 +70,10 @@ static emb_status choose_single(const char *dir, const char *single, const char 
     return open_single(dir, single, w, err);
 }
 
-/* The *.safetensors of the directory: how many, and one of them (malloc'd). */
-static emb_status list_files(const char *path, size_t *n, char **name, emb_err *err)
+static bool is_safetensors(int dir, const char *name)
 {
-    struct embi_dir dir;
-    *n = 0;
-    *name = NULL;
-    embi_dir_open(&dir, AT_FDCWD, path, true);
-    for (const char *file; (file = embi_dir_next(&dir)) != NULL;) {
-        if (file[0] == '.' || !embi_ends_in(file, ".safetensors"))
-            continue;
-        if (++*n == 1)
-            *name = strdup(file);
-    }
-    int sys = embi_dir_close(&dir);
-    return sys ? embi_fail_errno(err, sys, NULL) : EMB_OK;
+    (void)dir;
+    return embi_ends_in(name, ".safetensors");
 }
 
 /* There is nothing that can be read: what is there instead? */
@@ -115,19 +103,16 @@ static emb_status open_gguf(const char *dir, struct embi_weights *w, emb_err *er
 
 static emb_status open_only_one(const char *dir, struct embi_weights *w, emb_err *err)
 {
-    char *name;
-    size_t n;
-    emb_status status = list_files(dir, &n, &name, err);
-    if (!status && n == 0)
+    struct embi_names names;
+    emb_status status = embi_dir_names(dir, is_safetensors, &names, err);
+    if (!status && names.n == 0)
         status = open_gguf(dir, w, err);
-    else if (!status && n > 1)
+    else if (!status && names.n > 1)
         status = embi_fail(err, EMB_UNSUPPORTED, -1,
-                           "%zu *.safetensors and no " INDEX ": name one of them", n);
-    else if (!status && !name)
-        status = embi_fail_memory(err, 0, "a file name");
+                           "%zu *.safetensors and no " INDEX ": name one of them", names.n);
     else if (!status)
-        status = open_single(dir, name, w, err);
-    free(name);
+        status = open_single(dir, names.list[0], w, err);
+    embi_names_free(&names);
     return status;
 }
 
