@@ -7,13 +7,13 @@
 #include "fmt/probe.h"
 #include "io/member.h"
 #include "util/err.h"
+#include "util/listed.h"
 
 #include <stdlib.h>
 
 enum {
     SURE_BID = 30, /* the content says so, and not the name alone */
     GZIP_BID = 30, /* of a member that is packed itself */
-    LISTED_MAX = 6,
     PROBED_MAX = 1000
 };
 
@@ -66,17 +66,12 @@ static bool listed(const struct choice *c, size_t i)
 static emb_status fail_with_list(const struct choice *c, emb_status status, const char *what,
                                  emb_err *err)
 {
-    struct embi_buf list = {0};
-    size_t n = 0;
-    for (size_t i = 0; i < c->zip->n; i++) {
-        char show[EMBI_SHOW_MAX];
-        if (listed(c, i) && n++ < LISTED_MAX)
-            embi_buf_print(&list, "%s%s", n > 1 ? ", " : "", embi_show(show, c->zip->names[i]));
-    }
-    if (n > LISTED_MAX)
-        embi_buf_print(&list, " and %zu more", n - LISTED_MAX);
-    embi_fail(err, status, -1, "%s: %s", what, n ? embi_buf_cstr(&list) : "no file");
-    embi_buf_free(&list);
+    struct embi_listed list = {0};
+    for (size_t i = 0; i < c->zip->n; i++)
+        if (listed(c, i))
+            embi_listed_add(&list, c->zip->names[i]);
+    embi_fail(err, status, -1, "%s: %s", what, list.n ? embi_listed_text(&list) : "no file");
+    embi_listed_free(&list);
     return status;
 }
 

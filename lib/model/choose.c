@@ -8,8 +8,7 @@
 #include "model/model.h"
 #include "util/buf.h"
 #include "util/err.h"
-
-#define LISTED_MAX 6
+#include "util/listed.h"
 
 typedef bool filter_fn(struct embi_model *m, size_t i);
 
@@ -19,18 +18,12 @@ typedef bool way_fn(struct embi_model *m, size_t i, int best);
 static emb_status fail_with_list(emb_err *err, struct embi_model *m, emb_status status,
                                  const char *what, filter_fn *listed)
 {
-    struct embi_buf list = {0};
-    int n = 0;
-    for (size_t i = 0; i < m->weights.n_tensors; i++) {
-        char shown[EMBI_SHOW_MAX];
-        if (listed(m, i) && n++ < LISTED_MAX)
-            embi_buf_print(&list, "%s%s", n > 1 ? ", " : "",
-                           embi_show(shown, m->weights.tensors[i].name));
-    }
-    if (n > LISTED_MAX)
-        embi_buf_print(&list, " and %d more", n - LISTED_MAX);
-    embi_fail(err, status, -1, "%s%s%s", what, n ? ": " : "", embi_buf_cstr(&list));
-    embi_buf_free(&list);
+    struct embi_listed list = {0};
+    for (size_t i = 0; i < m->weights.n_tensors; i++)
+        if (listed(m, i))
+            embi_listed_add(&list, m->weights.tensors[i].name);
+    embi_fail(err, status, -1, "%s%s%s", what, list.n ? ": " : "", embi_listed_text(&list));
+    embi_listed_free(&list);
     return status;
 }
 

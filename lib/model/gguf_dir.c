@@ -4,12 +4,10 @@
 #include "model/gguf_model.h"
 
 #include "io/dir_names.h"
-#include "util/buf.h"
 #include "util/err.h"
+#include "util/listed.h"
 
 #include <stdlib.h>
-
-enum { LISTED_MAX = 6 };
 
 static bool is_gguf(int dir, const char *name)
 {
@@ -42,16 +40,12 @@ static void keep_models(struct embi_names *names)
 
 static emb_status fail_several(const struct embi_names *names, emb_err *err)
 {
-    struct embi_buf list = {0};
-    char shown[EMBI_SHOW_MAX];
-    for (size_t i = 0; i < names->n && i < LISTED_MAX; i++)
-        embi_buf_print(&list, "%s%s", i ? ", " : "",
-                       embi_show(shown, (emb_str){names->list[i], strlen(names->list[i])}));
-    if (names->n > LISTED_MAX)
-        embi_buf_print(&list, " and %zu more", names->n - LISTED_MAX);
+    struct embi_listed list = {0};
+    for (size_t i = 0; i < names->n; i++)
+        embi_listed_add(&list, (emb_str){names->list[i], strlen(names->list[i])});
     embi_fail(err, EMB_UNSUPPORTED, -1, "%zu GGUF models are here: name one of %s", names->n,
-              embi_buf_cstr(&list));
-    embi_buf_free(&list);
+              embi_listed_text(&list));
+    embi_listed_free(&list);
     return EMB_UNSUPPORTED;
 }
 
