@@ -331,12 +331,13 @@ typedef struct emb_model_info {
     uint64_t params; /* numbers in all tensors of the model, copies counted once; integers that
                         are indices left out. 0: not known, because a file is missing, say */
     uint64_t table_params; /* those of them in this table */
+    uint64_t positions;    /* rows of its tables of learned positions that are d wide; 0: none */
     const char *type;      /* model_type of config.json, or the architecture that a GGUF file
                               gives, or NULL                                          (borrowed) */
 } emb_model_info;
 
 /* Reads the headers of all the model's files, and the output table where one is stored. A table
- * that is part of no model gives {-1, 0, 0, NULL}. */
+ * that is part of no model gives {-1, 0, 0, 0, NULL}. */
 EMB_API emb_status emb_table_model(const emb_table *table, emb_model_info *info, emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
@@ -657,6 +658,74 @@ EMB_API const emb_preset *emb_preset_at(size_t i);
 
 /* The preset of that name, or NULL. */
 EMB_API const emb_preset *emb_preset_by_name(const char *name);
+
+/* ------------------------------------------------------------------------------------------------
+ * What a table costs
+ */
+
+/* What an optimiser keeps of each number that is trained, in f32: SGD nothing; momentum, Adagrad,
+ * RMSProp and Lion one number; Adam and AdamW two; Adafactor, without momentum, a number for each
+ * row and each column of a table. */
+typedef enum emb_optimizer {
+    EMB_OPTIMIZER_NONE, /* not asked for */
+    EMB_SGD,
+    EMB_MOMENTUM,
+    EMB_ADAGRAD,
+    EMB_RMSPROP,
+    EMB_LION,
+    EMB_ADAM,
+    EMB_ADAMW,
+    EMB_ADAFACTOR
+} emb_optimizer;
+
+typedef struct emb_cost_opts {
+    size_t size;
+    uint64_t rows;         /* V, 1 or more */
+    uint32_t dims;         /* d, 1 or more */
+    emb_dtype dtype;       /* of the tables; NONE: f32 */
+    uint64_t positions;    /* rows of a table of learned positions [T, d]; 0: none */
+    bool untied;           /* an output table [V, d] of its own */
+    uint64_t total_params; /* of the whole model; 0: not known */
+    uint64_t batch;        /* B sequences of */
+    uint64_t length;       /* L tokens in a step; 0: 1 where the other one is said */
+    uint64_t gpus;         /* tensor parallelism over so many; 0: not asked for */
+    emb_optimizer optimizer;
+} emb_cost_opts;
+
+#define EMB_COST_UNKNOWN UINT64_MAX /* what the options do not say */
+
+/* Counts are exact. "Type" is the type of the tables; numbers of [B, L, d] and [B, L, V] are of
+ * that type too, where it is a float, else of f32. */
+typedef struct emb_cost {
+    uint64_t table_params;               /* V d */
+    uint64_t position_params;            /* T d */
+    uint64_t head_params;                /* V d untied, else 0 */
+    uint64_t params;                     /* their sum */
+    uint64_t tied_params, untied_params; /* what that is, or would be, tied and untied */
+    double share;                        /* params / total_params; NaN: not known */
+    uint64_t bytes;                      /* of params in their type */
+    uint64_t bytes_f32, bytes_f16, bytes_bf16, bytes_i8; /* of params in these */
+    double one_hot_ratio;      /* V / d: a one-hot vector is so many times as wide as the row */
+    uint64_t lookup_bytes;     /* of one row, which is what a lookup of one token reads */
+    uint64_t activation_bytes; /* [B, L, d], what the layer hands on; UNKNOWN without B and L */
+    uint64_t logits_bytes;     /* [B, L, V]; likewise */
+    uint64_t optimizer_bytes;  /* UNKNOWN without an optimiser */
+    /* With gpus = N the embedding and the head are cut by rows, as Megatron-LM does (Shoeybi et al.
+     * 2019); each GPU has all positions. */
+    uint64_t gpu_rows;     /* ceil(V / N); 0: not asked for, and so the members after it */
+    uint64_t padding_rows; /* N gpu_rows - V */
+    uint64_t gpu_params;   /* what one GPU holds, its padding too */
+    uint64_t gpu_bytes;    /* of that in its type */
+    uint64_t
+        message_bytes;   /* of the all-reduce after a lookup, [B, L, d]: a GPU has zeros where the
+                               token is another's; UNKNOWN without B and L */
+    uint64_t ring_bytes; /* what each GPU sends for it in a ring, 2 (N - 1) / N of the message,
+                               rounded up (Patarasuk and Yuan 2009) */
+} emb_cost;
+
+/* EMB_BAD_ARG: no rows or dims, a number that 64 bits do not hold, d that is no multiple of the
+ * type's block, or total_params below those of the tables. */
+EMB_API emb_status emb_cost_of(const emb_cost_opts *opts, emb_cost *cost, emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
  * Writing

@@ -46,6 +46,23 @@ static emb_status count_params(struct embi_model *m, size_t input, uint64_t *par
     return status;
 }
 
+/* Rows of the stored tables of positions that are as wide as the embedding: an encoder and a
+ * decoder may each have one. Called when all headers were read. */
+static emb_status count_positions(struct embi_model *m, size_t input, uint64_t *rows, emb_err *err)
+{
+    const struct embi_tensor *in, *t;
+    emb_status status = embi_weights_read(&m->weights, input, &in, err);
+    *rows = 0;
+    for (size_t i = 0; !status && i < m->weights.n_tensors; i++) {
+        if (!embi_names_positions(m->weights.tensors[i].name))
+            continue;
+        status = embi_weights_read(&m->weights, i, &t, err);
+        if (!status && t->ndim == 2 && t->shape[1] == in->shape[1])
+            *rows += t->shape[0];
+    }
+    return status;
+}
+
 static emb_status describe(struct embi_model *m, emb_model_info *info, emb_err *err)
 {
     size_t input, head;
@@ -56,6 +73,8 @@ static emb_status describe(struct embi_model *m, emb_model_info *info, emb_err *
         status = embi_model_tied(m, input, head, &info->tied, err);
     if (!status)
         status = count_params(m, input, &info->params, err);
+    if (!status)
+        status = count_positions(m, input, &info->positions, err);
     return status;
 }
 
@@ -77,5 +96,6 @@ emb_status emb_table_model(const emb_table *table, emb_model_info *info, emb_err
     embi_log(m->env, EMB_LOG_WARNING, m->dir, "nothing is said of the whole model: %s", err->msg);
     info->tied = -1;
     info->params = 0;
+    info->positions = 0;
     return EMB_OK;
 }

@@ -56,6 +56,9 @@ enum embi_role {
  * do not matter. */
 enum embi_role embi_role_of(emb_str name, int *rank);
 
+/* Is it the name of a table of learned positions of tokens? */
+bool embi_names_positions(emb_str name);
+
 /* The input embedding. EMB_UNSUPPORTED, with the candidates in the message, where there is none or
  * nothing decides. Copies that differ from it are warned of. */
 emb_status embi_choose_input(struct embi_model *m, size_t *tensor, emb_err *err);

@@ -1,4 +1,4 @@
-/* names.c - the role of a tensor by its name.
+/* names.c - the role of a tensor by its name, as a table of tokens or of positions.
  *
  * Names are compared by their end, at a dot: `transformer.wte.weight` and `wte.weight` are the same
  * thing saved from two classes. The lists follow the model sources of Hugging Face transformers,
@@ -57,6 +57,19 @@ static const char *const other_words[] = {
     "vision",   "visual", "audio",   "patch",      "codebook", "rope", "lora_",  "per_layer",
 };
 
+/* Tables of learned positions. */
+static const char *const position_names[] = {
+    "wpe.weight",
+    "position_embeddings.weight",
+    "position_embedding.weight",
+    "embed_positions.weight",
+    "positions_embed.weight",
+    "position_embd.weight",
+};
+
+/* Anywhere in a name: positions, but of something else than tokens. */
+static const char *const not_text_words[] = {"vision", "visual", "audio", "image", "video"};
+
 static bool contains(emb_str s, const char *word)
 {
     return memmem(s.s, s.n, word, strlen(word)) != NULL;
@@ -93,4 +106,12 @@ enum embi_role embi_role_of(emb_str name, int *rank)
         if (embi_str_is(name, bare_names[i]))
             *rank = (int)(EMBI_LEN(input_names) + i);
     return *rank >= 0 ? EMBI_ROLE_INPUT : EMBI_ROLE_NONE;
+}
+
+bool embi_names_positions(emb_str name)
+{
+    for (size_t i = 0; i < EMBI_LEN(not_text_words); i++)
+        if (contains(name, not_text_words[i]))
+            return false;
+    return rank_in(name, position_names, EMBI_LEN(position_names)) >= 0;
 }
