@@ -34,11 +34,13 @@ def programs(suite, build, sanitizer):
         return [[str(x) for x in command] for command in (
             [build / "tests/faults/alloc_main", tests / "data"],
             [py, tests / "faults/run.py", build, *(["--few"] if sanitizer else [])])]
+    if suite == "cases":        # of the capability positions, the commands that are there
+        run = [py, tests / "cases/run.py", tool, *jobs, *slow]
+        return [[str(x) for x in command] for command in (
+            [*run, "--capability", "main", "--capability", "resize", "--have", have],
+            [*run, "--capability", "positions", "--only", "plan"])]
     one = {
         "cli": [py, tests / "cli/run.py", tool, *jobs, *slow],
-        "cases": [py, tests / "cases/run.py", tool, "--capability", "main",
-                  "--capability", "resize", "--have", have,
-                  *jobs, *slow],
         "golden": [py, tests / "data/check_golden.py", tool, "--kinds",
                    "npy,npy ids,safetensors,word2vec binary,word2vec text,glove text,model directory,"
                    "tokenizer.json,sentencepiece,tekken,torch zip,torch legacy,gguf,npz,gzip"],
