@@ -69,15 +69,15 @@ static void add_choices(struct embi_buf *out, const char *list)
     embi_buf_text(out, list);
 }
 
-bool opt_takes_dtype(emb_dtype dtype)
+bool opt_takes_dtype(enum opt_kind kind, emb_dtype dtype)
 {
-    return emb_dtype_bytes(dtype) > 0;
+    return kind == OPT_TARGET ? emb_dtype_writable(dtype) : emb_dtype_bytes(dtype) > 0;
 }
 
-static void add_dtypes(struct embi_buf *out)
+static void add_dtypes(struct embi_buf *out, enum opt_kind kind)
 {
     for (int i = 1; i < EMB_DTYPE_COUNT; i++)
-        if (opt_takes_dtype((emb_dtype)i))
+        if (opt_takes_dtype(kind, (emb_dtype)i))
             embi_buf_print(out, "%s%s", i > 1 ? " " : "", emb_dtype_name((emb_dtype)i));
 }
 
@@ -150,8 +150,8 @@ static enum opt_result set_choice(struct parser *p, const struct typed *t, const
 static enum opt_result set_dtype(struct parser *p, const struct typed *t, const char *value)
 {
     emb_dtype dtype = emb_dtype_parse(value);
-    if (!opt_takes_dtype(dtype)) {
-        add_dtypes(expected(p, t, value));
+    if (!opt_takes_dtype(t->opt->kind, dtype)) {
+        add_dtypes(expected(p, t, value), t->opt->kind);
         return OPT_BAD;
     }
     *(emb_dtype *)place(p, t->opt->at) = dtype;
@@ -167,7 +167,8 @@ static enum opt_result set_value(struct parser *p, const struct typed *t, const 
     case OPT_NUMBER: return set_number(p, t, value);
     case OPT_CHOICE:
     case OPT_WORD: return set_choice(p, t, value);
-    case OPT_DTYPE: return set_dtype(p, t, value);
+    case OPT_DTYPE:
+    case OPT_TARGET: return set_dtype(p, t, value);
     case OPT_ITEM: return add_item(p, value, t->opt->tag);
     default: *(const char **)place(p, t->opt->at) = value; return OPT_OK;
     }

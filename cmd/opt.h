@@ -33,7 +33,8 @@ enum opt_kind {
     OPT_NUMBER, /* double: any finite decimal number */
     OPT_CHOICE, /* int: place of the value in `arg`, a list such as "cosine|dot|euclidean" */
     OPT_WORD,   /* const char *: a value that is in the list `arg` */
-    OPT_DTYPE,  /* emb_dtype: one that opt_takes_dtype */
+    OPT_DTYPE,  /* emb_dtype: of elements that have bytes of their own */
+    OPT_TARGET, /* emb_dtype: one that numbers can be put into, two block types too */
     OPT_ITEM    /* joins the command's arguments in order, with its `tag` (struct opt_items) */
 };
 
@@ -102,8 +103,8 @@ void opt_help(const struct opt *table, struct embi_buf *out, size_t columns);
  * `at` columns of the first line are taken. */
 void opt_wrap(struct embi_buf *out, const char *text, size_t at, size_t indent, size_t columns);
 
-/* Can an OPT_DTYPE be that type? All can whose elements have bytes of their own. */
-bool opt_takes_dtype(emb_dtype dtype);
+/* Can an option of that kind, OPT_DTYPE or OPT_TARGET, be that type? */
+bool opt_takes_dtype(enum opt_kind kind, emb_dtype dtype);
 
 /* Decimal digits and nothing else, at most 2^64 - 1. */
 bool opt_u64(const char *s, uint64_t *value);

@@ -165,6 +165,9 @@ EMB_API uint32_t emb_dtype_block(emb_dtype dtype);
  * EMB_DTYPE_NONE. */
 EMB_API uint64_t emb_dtype_row_bytes(emb_dtype dtype, uint32_t dims);
 
+/* Can numbers be put into that type? Into all but most block types: q8_0 and q4_0 can be made. */
+EMB_API bool emb_dtype_writable(emb_dtype dtype);
+
 /* True for f64, f32, f16, bf16 and the 8-bit floats. */
 EMB_API bool emb_dtype_is_float(emb_dtype dtype);
 

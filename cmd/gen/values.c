@@ -29,16 +29,17 @@ enum value value_of(const struct opt *o)
     case OPT_SWITCH: return VALUE_NONE;
     case OPT_CHOICE:
     case OPT_WORD:
-    case OPT_DTYPE: return VALUE_WORDS;
+    case OPT_DTYPE:
+    case OPT_TARGET: return VALUE_WORDS;
     default: return value_called(o->arg);
     }
 }
 
 void add_words(struct embi_buf *out, const struct opt *o)
 {
-    if (o->kind == OPT_DTYPE) {
+    if (o->kind == OPT_DTYPE || o->kind == OPT_TARGET) {
         for (int i = EMB_DTYPE_NONE + 1; i < EMB_DTYPE_COUNT; i++)
-            if (opt_takes_dtype((emb_dtype)i))
+            if (opt_takes_dtype(o->kind, (emb_dtype)i))
                 embi_buf_print(out, "%s%s", i > 1 ? " " : "", emb_dtype_name((emb_dtype)i));
         return;
     }

@@ -87,6 +87,11 @@ uint64_t emb_dtype_row_bytes(emb_dtype dtype, uint32_t dims)
     return block && dims % block == 0 ? (uint64_t)(dims / block) * types[dtype].bytes : 0;
 }
 
+bool emb_dtype_writable(emb_dtype dtype)
+{
+    return emb_dtype_bytes(dtype) > 0 || embi_blocks_written(dtype);
+}
+
 bool emb_dtype_is_float(emb_dtype dtype)
 {
     return (unsigned)dtype < EMB_DTYPE_COUNT && types[dtype].is_float;

@@ -100,6 +100,17 @@ static bool lies_ready(const struct pass *p)
            embi_table_even(s->table) && s->table->layout.row_stride == p->from_bytes;
 }
 
+/* A number of row r of a piece [n, d] cannot be converted. Its place in the row is said, which that
+ * row alone tells; dst has room for it. */
+static emb_status refuse_row(const struct pass *p, uint64_t first, const void *from, uint64_t r,
+                             char *dst, emb_err *err)
+{
+    const emb_save *s = p->s;
+    (void)embi_convert(s->table->env->kern, dst, s->plan.dtype,
+                       (const char *)from + r * p->from_bytes, p->from, s->plan.dims, NULL, err);
+    return embi_fail_in(err, "row %llu", (unsigned long long)embi_save_row(s, first + r));
+}
+
 static emb_status make_piece(struct pass *p, uint64_t first, uint64_t n, char *dst, char *scratch,
                              emb_err *err)
 {
@@ -120,11 +131,9 @@ static emb_status make_piece(struct pass *p, uint64_t first, uint64_t n, char *d
     emb_status status = embi_convert(s->table->env->kern, dst, s->plan.dtype, from, p->from,
                                      n * s->plan.dims, &overflows, err);
     p->overflows += overflows;
-    if (status && err->at >= 0)
-        return embi_fail_in(
-            err, "row %llu",
-            (unsigned long long)embi_save_row(s, first + (uint64_t)err->at / s->plan.dims));
-    return status;
+    return status && err->at >= 0
+               ? refuse_row(p, first, from, (uint64_t)err->at / s->plan.dims, dst, err)
+               : status;
 }
 
 /* ------------------------------------------------------------------------------------------------
