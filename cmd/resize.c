@@ -159,6 +159,7 @@ static int run_resize(struct run *run, void *opts)
     emb_table_close(rz.table);
     free(rz.dir);
     free(rz.file);
+    free(rz.beside);
     return code;
 }
 

@@ -36,6 +36,7 @@ struct resize {
     char *dir, *file;   /* where a file of a model was named: its directory, its name; else NULL */
     const char *target; /* path that is written; NULL with --dry-run alone */
     bool to_stdout;     /* the table itself goes to standard output */
+    char *beside;       /* the file of its tokens beside it, or NULL */
     struct names add, remove;
     struct token_list keep, reorder;
     struct token_list *files; /* [n_files]: --tokens-file */

@@ -71,6 +71,11 @@ static void say_text(const struct resize *rz, struct out *out)
     }
     if (row_bytes(rz, &before, &after))
         text_pair(out, "bytes", before, after);
+    if (rz->beside) {
+        out_text(out, "tokens\t");
+        out_token(out, (emb_str){rz->beside, strlen(rz->beside)}, '\t');
+        out_byte(out, '\n');
+    }
     if (rz->model_plan)
         resize_say_model_text(rz, out);
 }
@@ -138,6 +143,10 @@ static void say_json(const struct resize *rz, struct out *out)
     json_text(out, "init", init_of(rz));
     out_byte(out, ',');
     json_text(out, "output", rz->target);
+    if (rz->beside) {
+        out_byte(out, ',');
+        json_text(out, "tokens_file", rz->beside);
+    }
     out_text(out, rz->opts->dry_run ? ",\"dry_run\":true}\n" : ",\"dry_run\":false}\n");
 }
 
@@ -154,7 +163,7 @@ static void say_notes(const struct resize *rz)
              "the rows of the %" PRIu64 " new tokens are equal until they are trained (--init "
              "normal and covariance draw different ones)",
              plan->new_rows - plan->padding_rows);
-    if (plan->tokens && !in_file && changed && !rz->opts->save_tokens)
+    if (plan->tokens && !in_file && !rz->beside && changed && !rz->opts->save_tokens)
         note(rz->run, NULL, "%s holds no tokens: --save-tokens FILE writes the new list",
              rz->info.format);
 }

@@ -54,6 +54,15 @@ static int choose_target(struct resize *rz)
                        format, rz->info.format);
 }
 
+/* A table whose tokens lie in a file beside it keeps them so. */
+static int find_beside(struct resize *rz)
+{
+    emb_err err;
+    if (!rz->target || emb_resize_beside(rz->table, rz->target, &rz->beside, &err) == EMB_OK)
+        return EXIT_DONE;
+    return fail(rz->run, rz->target, &err);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * The lists beside the table
  */
@@ -81,6 +90,8 @@ static int check_lists(struct resize *rz)
         {"--row-map", o->row_map, rz->target, "the output"},
         {"--save-tokens", o->save_tokens, input, "the table"},
         {"--save-tokens", o->save_tokens, rz->target, "the output"},
+        {"--row-map", o->row_map, rz->beside, "the file of the tokens"},
+        {"--save-tokens", o->save_tokens, rz->beside, "the file of the tokens"},
         {"--row-map", o->row_map, o->save_tokens, "the file of --save-tokens"},
     };
     for (size_t i = 0; i < EMBI_LEN(pairs); i++)
@@ -155,6 +166,8 @@ static int write_table(struct resize *rz)
     if (emb_resize_write(rz->run->ctx, rz->table, &rz->plan, &rz->how, rz->target, &opts, &err))
         return fail(rz->run, err.status == EMB_BAD_DATA ? rz->run->table_name : rz->target, &err);
     report_output(rz->run, rz->target);
+    if (rz->beside)
+        report_output(rz->run, rz->beside);
     return EXIT_DONE;
 }
 
@@ -241,6 +254,8 @@ int resize_table(struct resize *rz)
 {
     emb_err err;
     int code = choose_target(rz);
+    if (!code)
+        code = find_beside(rz);
     if (!code)
         code = check_lists(rz);
     if (code)

@@ -1052,6 +1052,13 @@ EMB_API emb_status emb_resize_write(emb_ctx *ctx, const emb_table *table, const 
                                     const emb_resize_opts *opts, const char *path,
                                     const emb_write_opts *wopts, emb_err *err);
 
+/* The file beside `path` that has the tokens where a table is resized to `path`: one whose own lie
+ * in such a file (emb_write_opts.tokens_in) keeps them so. *beside is malloc'd; NULL: there is
+ * none. emb_resize_write writes both, the table last. EMB_UNSUPPORTED there: that file cannot hold
+ * the new tokens, or is missing. */
+EMB_API emb_status emb_resize_beside(const emb_table *table, const char *path, char **beside,
+                                     emb_err *err);
+
 /* ------------------------------------------------------------------------------------------------
  * Resizing a model
  *

@@ -145,3 +145,23 @@ emb_status embi_beside_write(const struct embi_beside *kind, struct embi_io *io,
     embi_buf_free(&text);
     return status;
 }
+
+const struct embi_beside *embi_beside_of(const struct embi_reader *r)
+{
+    struct embi_json j;
+    struct embi_json_value key, value;
+    const struct embi_beside *found = NULL;
+    if (!r->format->beside || r->metadata.n == 0)
+        return NULL;
+    embi_json_init(&j, r->metadata.s, r->metadata.n, 0);
+    embi_json_enter(&j, EMBI_JSON_OBJECT);
+    while (embi_json_member(&j, &key)) {
+        if (!embi_json_is(&key, EMBI_BESIDE_KEY))
+            continue;
+        embi_json_next(&j, &value);
+        for (const struct embi_beside *b = r->format->beside; b->ending; b++)
+            if (embi_json_is(&value, b->ending))
+                found = b;
+    }
+    return found;
+}

@@ -30,6 +30,9 @@ extern const struct embi_beside embi_beside_vocab[];
 /* The labels of the Embedding Projector: one column, so without a heading. */
 extern const struct embi_beside embi_beside_labels[];
 
+/* The kind that a file's metadata speak of; NULL: none. */
+const struct embi_beside *embi_beside_of(const struct embi_reader *r);
+
 /* The path of the file beside `path`, malloc'd. */
 emb_status embi_beside_path(const char *path, const char *ending, char **beside, emb_err *err);
 

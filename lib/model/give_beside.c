@@ -7,7 +7,6 @@
 #include "model/model.h"
 #include "model/sidecar.h"
 #include "util/err.h"
-#include "util/json.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -44,27 +43,6 @@ static void free_beside(void *state)
     free(b);
 }
 
-/* The kind that the metadata, a JSON object, speak of; NULL: none. */
-static const struct embi_beside *kind_in(const struct embi_reader *r)
-{
-    struct embi_json j;
-    struct embi_json_value key, value;
-    const struct embi_beside *found = NULL;
-    if (!r->format->beside || r->metadata.n == 0)
-        return NULL;
-    embi_json_init(&j, r->metadata.s, r->metadata.n, 0);
-    embi_json_enter(&j, EMBI_JSON_OBJECT);
-    while (embi_json_member(&j, &key)) {
-        if (!embi_json_is(&key, EMBI_BESIDE_KEY))
-            continue;
-        embi_json_next(&j, &value);
-        for (const struct embi_beside *b = r->format->beside; b->ending; b++)
-            if (embi_json_is(&value, b->ending))
-                found = b;
-    }
-    return found;
-}
-
 /* Takes the path over. */
 static emb_status use(emb_table *table, char *path, const struct embi_beside *kind, emb_err *err)
 {
@@ -82,11 +60,32 @@ static emb_status use(emb_table *table, char *path, const struct embi_beside *ki
     return EMB_OK;
 }
 
+/* The Embedding Projector's numbers have no column of tokens, and are read as if they had one. */
+static emb_status warn_of_labels(const emb_table *table, emb_err *err)
+{
+    const char *ending = embi_beside_labels[0].ending, *dot = strrchr(table->path, '.');
+    char *path;
+    if (table->reader->format != &embi_format_text || !dot || strcmp(dot, ".tsv") != 0)
+        return EMB_OK;
+    emb_status status = embi_beside_path(table->path, ending, &path, err);
+    if (status)
+        return status;
+    if (access(path, F_OK) == 0)
+        embi_log(table->env, EMB_LOG_WARNING, table->path,
+                 "is read as text, the first number of each row as its token; the labels in %s are "
+                 "not read",
+                 path);
+    free(path);
+    return EMB_OK;
+}
+
 emb_status embi_give_beside(emb_table *table, emb_err *err)
 {
     char *path;
-    const struct embi_beside *kind = kind_in(table->reader);
-    if (!kind || strcmp(table->path, "-") == 0)
+    const struct embi_beside *kind = embi_beside_of(table->reader);
+    if (!kind)
+        return warn_of_labels(table, err);
+    if (strcmp(table->path, "-") == 0)
         return EMB_OK;
     emb_status status = embi_beside_path(table->path, kind->ending, &path, err);
     if (status)

@@ -57,6 +57,19 @@ static emb_status open_dir(const emb_ctx *ctx, const struct embi_target *target,
     return status ? status : open_model(ctx, m, embi_target_tensor(target, NULL), opts, table, err);
 }
 
+static emb_status new_single(const emb_ctx *ctx, struct embi_reader *reader,
+                             const emb_open_opts *opts, emb_table **table, emb_err *err)
+{
+    emb_status status = embi_table_new(
+        ctx, reader, 0, EMBI_HAS(opts, limit_rows) ? opts->limit_rows : 0, table, err);
+    if (status)
+        return status;
+    status = embi_give_beside(*table, err);
+    if (status)
+        emb_table_close(*table);
+    return status;
+}
+
 /* The formats that hold one table, without a name. */
 static emb_status open_single(const emb_ctx *ctx, const char *tensor, struct embi_reader *reader,
                               const emb_open_opts *opts, emb_table **table, emb_err *err)
@@ -67,8 +80,7 @@ static emb_status open_single(const emb_ctx *ctx, const char *tensor, struct emb
     else if (EMBI_HAS(opts, head) && opts->head)
         embi_fail(err, EMB_BAD_ARG, -1, "--head: %s files hold one table", reader->format->name);
     else
-        return embi_table_new(ctx, reader, 0, EMBI_HAS(opts, limit_rows) ? opts->limit_rows : 0,
-                              table, err);
+        return new_single(ctx, reader, opts, table, err);
     embi_reader_close(reader);
     return err->status;
 }

@@ -2,11 +2,14 @@
  *
  * Rows that stay go from the mapped input to the output as bytes, in runs; new ones are made step
  * by step (fill.c). The output appears in one step, after everything was written, so it may replace
- * the input: that stays mapped, whole and unchanged until the end.
+ * the input: that stays mapped, whole and unchanged until the end. Tokens that lie in a file beside
+ * the table get a new one beside the output.
  */
 #include "ops/resize.h"
 #include "fmt/rewrite.h"
+#include "fmt/sink.h"
 #include "model/model.h"
+#include "ops/tokens_file.h"
 #include "table/writer.h"
 #include "util/err.h"
 
@@ -16,6 +19,7 @@
 struct writing {
     struct embi_rewrite w;
     struct embi_fill fill;
+    struct embi_tokens_file beside;
     const emb_table *table;
     const emb_resize *plan;
     size_t row_bytes;
@@ -117,6 +121,71 @@ static emb_status write_rows(struct writing *x, emb_err *err)
     return status ? status : embi_rewrite_end(&x->w, err);
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Tokens beside the table
+ */
+
+/* The metadata stay and name a kind of file, which must hold the new tokens as well. */
+static emb_status check_beside(const struct embi_beside *kind, const emb_str *tokens, uint64_t n,
+                               emb_err *err)
+{
+    size_t twin = n;
+    char shown[EMBI_SHOW_MAX];
+    emb_status status = kind->unique ? embi_find_twin(tokens, n, &twin, err) : EMB_OK;
+    for (uint64_t i = 0; !status && i < n; i++) {
+        const char *why = kind->refuses(tokens[i]);
+        if (i == twin)
+            why = "it is there twice";
+        if (why)
+            return embi_fail(err, EMB_UNSUPPORTED, -1, "row %" PRIu64 ": %s cannot hold '%s': %s",
+                             i, kind->ending, embi_show(shown, tokens[i]), why);
+    }
+    return status;
+}
+
+static emb_status plan_beside(struct writing *x, const char *path, emb_err *err)
+{
+    const struct embi_beside *kind = embi_beside_of(x->table->reader);
+    emb_status status = embi_tokens_file_plan(&x->beside, kind, x->table, path, err);
+    if (status || !kind)
+        return status;
+    if (!x->plan->tokens)
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "its tokens lay beside it in a file of the ending %s: put that back, or "
+                         "name tokens with --vocab",
+                         kind->ending);
+    return check_beside(kind, x->plan->tokens, x->plan->n_tokens, err);
+}
+
+emb_status emb_resize_beside(const emb_table *table, const char *path, char **beside, emb_err *err)
+{
+    const struct embi_beside *kind = embi_beside_of(table->reader);
+    *beside = NULL;
+    return kind && embi_has_beside(path) ? embi_beside_path(path, kind->ending, beside, err)
+                                         : EMB_OK;
+}
+
+/* The message is about the table's own file. */
+static emb_status fail_beside(const struct writing *x, emb_err *err)
+{
+    if (err->status != EMB_EXISTS)
+        return embi_fail_in(err, "%s", x->beside.path);
+    return embi_fail(err, EMB_EXISTS, -1, "needs %s, which exists; --force overwrites it",
+                     x->beside.path);
+}
+
+/* Both names appear, the table's last. */
+static emb_status commit(struct writing *x, const char *path, emb_err *err)
+{
+    emb_status status = embi_tokens_file_commit(&x->beside, path, err);
+    if (status)
+        return fail_beside(x, err);
+    status = embi_io_commit(x->w.sink.io, err);
+    if (status)
+        embi_tokens_file_undo(&x->beside, path);
+    return status;
+}
+
 /* All that can fail before there is a file. */
 static emb_status prepare(struct writing *x, emb_ctx *ctx, const emb_resize_opts *opts,
                           emb_err *err)
@@ -146,15 +215,21 @@ emb_status emb_resize_write(emb_ctx *ctx, const emb_table *table, const emb_resi
     struct writing x = {.table = table, .plan = plan};
     emb_status status = prepare(&x, ctx, opts, err);
     if (!status)
+        status = plan_beside(&x, path, err);
+    if (!status)
         warn_of_others(table, plan);
     if (!status)
         status = embi_io_open(&ctx->env, path, embi_write_mode(wopts), &x.w.sink.io, err);
+    if (!status &&
+        embi_tokens_file_write(&x.beside, table, plan->tokens, plan->n_tokens, wopts, err))
+        status = fail_beside(&x, err);
     if (!status)
         status = write_rows(&x, err);
     if (!status)
-        status = embi_io_commit(x.w.sink.io, err);
+        status = commit(&x, path, err);
     embi_rewrite_free(&x.w);
     embi_io_close(x.w.sink.io);
+    embi_tokens_file_free(&x.beside);
     embi_fill_end(&x.fill);
     free(x.rows);
     return status;

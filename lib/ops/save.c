@@ -13,8 +13,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 emb_status embi_save_loss(emb_save *s, const char *deed, emb_err *err, const char *what, ...)
 {
@@ -75,21 +73,6 @@ static emb_status choose_format(emb_save *s, emb_err *err)
     return EMB_OK;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    struct stat x, y;
-    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) &&
-           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-/* What is read would be replaced, with --force, by what is made of it. */
-static emb_status check_target(const emb_save *s, const char *path, emb_err *err)
-{
-    if (!is_same(path, s->table->path) && !is_same(path, s->table->reader->path))
-        return EMB_OK;
-    return embi_fail(err, EMB_BAD_ARG, -1, "is the file that is read: name another one");
-}
-
 static emb_status check_rows(emb_save *s, emb_err *err)
 {
     uint64_t rows = s->table->layout.rows;
@@ -120,8 +103,8 @@ static emb_status try_type(const emb_save *s, emb_dtype dtype, emb_err *err)
                              .format = s->format,
                              .arrays = &array,
                              .n = 1,
-                             .tokens = s->tokens && !s->beside,
-                             .all_tokens = s->beside ? NULL : s->tokens};
+                             .tokens = s->tokens && !s->beside.kind,
+                             .all_tokens = s->beside.kind ? NULL : s->tokens};
     return s->format->check ? s->format->check(&sink, err) : EMB_OK;
 }
 
@@ -176,17 +159,15 @@ static emb_status plan(emb_save *s, emb_err *err)
     if (!status)
         status = choose_format(s, err);
     if (!status)
-        status = check_target(s, s->path, err);
+        status = embi_refuse_source(s->table, s->path, err);
     if (!status)
         status = check_rows(s, err);
     if (!status)
         status = embi_save_tokens(s, err);
     if (!status)
         status = choose_type(s, err);
-    if (!status && s->beside_path && (status = check_target(s, s->beside_path, err)) != EMB_OK)
-        embi_fail_in(err, "%s", s->beside_path);
     s->plan.tokens = s->tokens != NULL;
-    s->plan.beside = s->beside_path;
+    s->plan.beside = s->beside.path;
     s->plan.losses = (const char *const *)s->losses;
     return status;
 }
@@ -223,7 +204,7 @@ void emb_save_close(emb_save *s)
         free(s->losses[i]);
     embi_buf_free(&s->changed);
     free(s->tokens);
-    free(s->beside_path);
+    embi_tokens_file_free(&s->beside);
     free(s->path);
     free(s);
 }
@@ -240,47 +221,23 @@ static emb_status open_writer(emb_save *s, const emb_write_opts *w, emb_writer *
                            .format = s->format->name,
                            .force = EMBI_HAS(w, force) && w->force,
                            .sync = EMBI_HAS(w, sync) ? w->sync : 0,
-                           .all_tokens = s->beside ? NULL : s->tokens,
+                           .all_tokens = s->beside.kind ? NULL : s->tokens,
                            .header = s->o.header,
                            .separator = s->o.separator,
-                           .tokens_in = s->beside ? s->beside->ending : NULL};
+                           .tokens_in = s->beside.kind ? s->beside.kind->ending : NULL};
     return emb_writer_open(s->ctx, s->path, &array, 1, &opts, writer, err);
 }
 
-/* The tokens' file is complete, but has no name yet. */
-static emb_status write_beside(emb_save *s, const emb_write_opts *wopts, struct embi_io **io,
-                               emb_err *err)
+/* Both names appear, the table's last. */
+static emb_status commit(emb_save *s, emb_writer *writer, emb_err *err)
 {
-    emb_status status = EMB_OK;
-    if (s->beside)
-        status = embi_io_open(s->table->env, s->beside_path, embi_write_mode(wopts), io, err);
-    if (s->beside && !status)
-        status = embi_beside_write(s->beside, *io, s->tokens, s->plan.rows, err);
-    s->plan.failed = status ? s->beside_path : NULL;
-    return status;
-}
-
-/* The number of the file that has that name; 0: there is none. */
-static ino_t file_at(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 ? st.st_ino : 0;
-}
-
-/* Both names appear, the table's last. Where that does not get its name a new file of tokens goes
- * again. */
-static emb_status commit(emb_save *s, struct embi_io *beside, emb_writer *writer, emb_err *err)
-{
-    if (!beside)
-        return emb_writer_commit(writer, err);
-    ino_t old_table = file_at(s->path), old_beside = file_at(s->beside_path);
-    emb_status status = embi_io_commit(beside, err);
-    s->plan.failed = status ? s->beside_path : NULL;
+    emb_status status = embi_tokens_file_commit(&s->beside, s->path, err);
+    s->plan.failed = status ? s->beside.path : NULL;
     if (status)
         return status;
     status = emb_writer_commit(writer, err);
-    if (status && !old_beside && file_at(s->path) == old_table)
-        (void)unlink(s->beside_path);
+    if (status)
+        embi_tokens_file_undo(&s->beside, s->path);
     return status;
 }
 
@@ -295,18 +252,17 @@ static emb_status check_overflows(const emb_save *s, emb_err *err)
 emb_status emb_save_write(emb_save *s, const emb_write_opts *wopts, emb_err *err)
 {
     emb_writer *writer;
-    struct embi_io *beside = NULL;
     emb_status status = open_writer(s, wopts, &writer, err);
     if (status)
         return status;
-    status = write_beside(s, wopts, &beside, err);
+    status = embi_tokens_file_write(&s->beside, s->table, s->tokens, s->plan.rows, wopts, err);
+    s->plan.failed = status ? s->beside.path : NULL;
     if (!status)
         status = embi_save_rows(s, writer, err);
     if (!status)
         status = check_overflows(s, err);
     if (!status)
-        status = commit(s, beside, writer, err);
+        status = commit(s, writer, err);
     emb_writer_close(writer);
-    embi_io_close(beside);
     return status;
 }

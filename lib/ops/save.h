@@ -6,8 +6,7 @@
 #ifndef EMBI_OPS_SAVE_H
 #define EMBI_OPS_SAVE_H
 
-#include "fmt/beside.h"
-#include "table/table.h"
+#include "ops/tokens_file.h"
 
 enum { EMBI_SAVE_LOSSES = 4 };
 
@@ -16,12 +15,12 @@ struct emb_save {
     const emb_table *table;
     emb_save_opts o; /* with every member there is */
     emb_save_plan plan;
-    char *path, *beside_path;
+    char *path;
     const struct embi_format *format;
-    const struct embi_beside *beside; /* the kind of file that tokens go to, or NULL */
-    emb_str *tokens;                  /* [rows] as they are written, or NULL */
-    struct embi_buf changed;          /* those that are not as in the table */
-    char *losses[EMBI_SAVE_LOSSES];   /* plan.losses */
+    struct embi_tokens_file beside; /* where tokens go, or {0}: into the table's file */
+    emb_str *tokens;                /* [rows] as they are written, or NULL */
+    struct embi_buf changed;        /* those that are not as in the table */
+    char *losses[EMBI_SAVE_LOSSES]; /* plan.losses */
 };
 
 /* The row of the table that becomes row i. */

@@ -135,20 +135,20 @@ static emb_status holds_all(const emb_save *s, const struct embi_beside *kind, b
 /* The first kind that holds them, or, where none does, the first there is: they are changed. */
 static emb_status choose_beside(emb_save *s, emb_err *err)
 {
-    const struct embi_beside *kinds = s->format->beside;
+    const struct embi_beside *kinds = s->format->beside, *kind;
     emb_status status = EMB_OK;
     bool holds = false;
-    for (s->beside = kinds; s->beside->ending; s->beside++) {
-        status = holds_all(s, s->beside, &holds, err);
+    for (kind = kinds; kind->ending; kind++) {
+        status = holds_all(s, kind, &holds, err);
         if (status || holds)
             break;
     }
     if (!status && !holds) {
-        s->beside = kinds;
+        kind = kinds;
         struct holder h = holder_beside(kinds);
         status = fit(s, &h, err);
     }
-    return status ? status : embi_beside_path(s->path, s->beside->ending, &s->beside_path, err);
+    return status ? status : embi_tokens_file_plan(&s->beside, kind, s->table, s->path, err);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -180,12 +180,6 @@ static void drop_tokens(emb_save *s)
     s->tokens = NULL;
 }
 
-/* Standard output and devices have nothing beside them. */
-static bool has_beside(const emb_save *s)
-{
-    return s->format->beside && strcmp(s->path, "-") != 0 && strncmp(s->path, "/dev/", 5) != 0;
-}
-
 emb_status embi_save_tokens(emb_save *s, emb_err *err)
 {
     bool any;
@@ -195,7 +189,7 @@ emb_status embi_save_tokens(emb_save *s, emb_err *err)
         return status;
     if ((s->format->caps & EMBI_FMT_TOKENS) && (any || refusal(&own, (emb_str){NULL, 0})))
         return fit(s, &own, err);
-    if (any && has_beside(s))
+    if (any && s->format->beside && embi_has_beside(s->path))
         return choose_beside(s, err);
     if (any)
         status = embi_save_loss(s, "they are left out", err, "%s holds no tokens", s->format->name);
