@@ -761,7 +761,7 @@ typedef struct emb_write_opts {
                            is replaced */
     bool tokens;        /* a token comes with every row */
     const emb_str *all_tokens; /* all of them beforehand, s NULL: the row has none; NULL: they come
-                                  with the rows. GGUF, whose tokens stand before the rows, needs
+                                  with the rows. GGUF and npz, whose tokens stand apart, need
                                   them. They stay the caller's, and as they are until the writer is
                                   closed. The row count must be known       [arrays[0].shape[0]] */
     int header;     /* text, word2vec-text, csv: a line before the rows; 1 yes, -1 no, 0 as the

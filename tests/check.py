@@ -29,7 +29,7 @@ def programs(suite, build, sanitizer):
     if suite in ("unit", "kern"):
         found = sorted(p for p in (build / "tests" / suite).glob("*") if p.is_file() and not p.suffix)
         return [[str(p)] + (["--ascii"] if suite == "unit" else []) for p in found]
-    have = "lookup,similar,stats,init,resize,check"
+    have = "lookup,similar,stats,init,resize,check,convert,ls"
     if suite == "faults":
         return [[str(x) for x in command] for command in (
             [build / "tests/faults/alloc_main", tests / "data"],
@@ -37,7 +37,7 @@ def programs(suite, build, sanitizer):
     if suite == "cases":        # of the capability positions, the commands that are there
         run = [py, tests / "cases/run.py", tool, *jobs, *slow]
         return [[str(x) for x in command] for command in (
-            [*run, "--capability", "main", "--capability", "resize", "--have", have],
+            [*run, "--capability", "main", "--capability", "resize", "--capability", "formats", "--have", have],
             [*run, "--capability", "positions", "--only", "plan"])]
     one = {
         "cli": [py, tests / "cli/run.py", tool, *jobs, *slow],

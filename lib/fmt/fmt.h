@@ -126,7 +126,7 @@ enum {
     EMBI_FMT_DECIMAL = 32,      /* numbers stand there as decimal text */
     EMBI_FMT_LINES = 64,        /* lines of fields whose separator and header line may be chosen */
     EMBI_FMT_EXPORT = 128,      /* for other programs: by name, or where a whole table is saved */
-    EMBI_FMT_TOKENS_FIRST = 256 /* its tokens stand before the rows: it needs all_tokens */
+    EMBI_FMT_TOKENS_FIRST = 256 /* its tokens stand apart from the rows: it needs all_tokens */
 };
 
 struct embi_beside;

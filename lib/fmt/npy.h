@@ -47,6 +47,21 @@ const char *embi_npy_type_name(emb_dtype dtype);
  * Their length does not depend on the first axis. */
 emb_status embi_npy_header(const emb_array *array, struct embi_buf *out, emb_err *err);
 
+/* The same for any type: "<U7". shape [ndim], at most 4 axes. */
+emb_status embi_npy_header_of(const char *descr, int ndim, const uint64_t *shape,
+                              struct embi_buf *out, emb_err *err);
+
+/* The array of text that has the tokens of an .npz that is written. */
+#define EMBI_NPZ_TOKENS "tokens"
+
+/* The tokens of the writer (npz_tokens.c): as in struct embi_format, and all of them [n] as the
+ * next member. */
+struct embi_zip;
+const char *embi_npz_refuses(emb_str token);
+emb_status embi_npz_check_tokens(const struct embi_sink *s, emb_err *err);
+emb_status embi_npz_put_tokens(struct embi_zip *zip, const emb_str *tokens, uint64_t n,
+                               emb_err *err);
+
 /* The reading half of .npz; *state goes into embi_reader.state and is freed by embi_npz_free. */
 struct embi_npz;
 emb_status embi_npz_read(struct embi_reader *r, struct embi_npz **state, emb_err *err);

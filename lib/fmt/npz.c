@@ -1,8 +1,8 @@
 /* npz.c - the format "npz": a zip with one .npy file for each array. Here it is written, stored.
  *
  * numpy.load reads them. Each member's header may be filled in when its array is complete, so row
- * counts need not be known beforehand where the target can be patched. npz_read.c is the other
- * half.
+ * counts need not be known beforehand where the target can be patched. Tokens are an array of text
+ * behind them (npz_tokens.c). npz_read.c is the other half.
  * Specification: numpy.savez, and io/zip.c for the archive.
  */
 #include "fmt/npy.h"
@@ -61,7 +61,7 @@ static emb_status explain(const struct embi_reader *r, const struct embi_tensor 
 static emb_status check(const struct embi_sink *s, emb_err *err)
 {
     char show[EMBI_SHOW_MAX];
-    emb_status status = embi_sink_check_tokens(s, err);
+    emb_status status = embi_npz_check_tokens(s, err);
     if (status == EMB_OK)
         status = embi_npy_check_type(s, err);
     for (size_t i = 0; status == EMB_OK && i < s->n; i++) {
@@ -110,7 +110,7 @@ static emb_status open_member(struct embi_sink *s, emb_err *err)
 static emb_status put(struct embi_sink *s, const void *data, uint64_t n_bytes,
                       const emb_str *tokens, emb_err *err)
 {
-    (void)tokens; /* refused by the check */
+    (void)tokens; /* they come at the end */
     struct state *state = s->state;
     emb_status status = state->open ? EMB_OK : open_member(s, err);
     return status == EMB_OK ? embi_zip_add(&state->zip, data, (size_t)n_bytes, err) : status;
@@ -132,7 +132,10 @@ static emb_status finish(struct embi_sink *s, emb_err *err)
 static emb_status end(struct embi_sink *s, emb_err *err)
 {
     struct state *state = s->state;
-    return embi_zip_end(&state->zip, err);
+    emb_status status = EMB_OK;
+    if (s->tokens)
+        status = embi_npz_put_tokens(&state->zip, s->all_tokens, s->arrays[0].shape[0], err);
+    return status ? status : embi_zip_end(&state->zip, err);
 }
 
 static void free_state(void *p)
@@ -149,7 +152,8 @@ const struct embi_format embi_format_npz = {
     .name = "npz",
     .about = "NumPy archive",
     .exts = " .npz ",
-    .caps = EMBI_FMT_READ | EMBI_FMT_WRITE | EMBI_FMT_NAMES,
+    .caps =
+        EMBI_FMT_READ | EMBI_FMT_WRITE | EMBI_FMT_NAMES | EMBI_FMT_TOKENS | EMBI_FMT_TOKENS_FIRST,
     .probe = probe,
     .open = open_npz,
     .tokens = tokens,
@@ -159,5 +163,7 @@ const struct embi_format embi_format_npz = {
     .put = put,
     .finish = finish,
     .end = end,
+    .refuses = embi_npz_refuses,
+    .breaks = {"\0", 1},
     .free = free_state,
 };

@@ -377,8 +377,8 @@ static emb_status fill(struct draft *d, emb_resize *plan, emb_err *err)
 static emb_status check(const struct draft *d, const emb_resize *plan, emb_err *err)
 {
     const struct embi_format *format = d->table->reader->format;
-    if (!(format->caps & EMBI_FMT_TOKENS))
-        return EMB_OK;
+    if ((format->caps & (EMBI_FMT_TOKENS | EMBI_FMT_TOKENS_FIRST)) != EMBI_FMT_TOKENS)
+        return EMB_OK;          /* no token stands in a row */
     if (d->vocab->source.owned) /* --vocab */
         return embi_fail(err, EMB_BAD_ARG, -1, "%s holds tokens of its own: no --vocab",
                          format->name);

@@ -180,6 +180,12 @@ static void drop_tokens(emb_save *s)
     s->tokens = NULL;
 }
 
+/* Is a row nothing without a token? Where tokens stand apart from the rows all may be missing. */
+static bool needs_tokens(const struct embi_format *f)
+{
+    return !(f->caps & EMBI_FMT_TOKENS_FIRST) && f->refuses && f->refuses((emb_str){NULL, 0});
+}
+
 emb_status embi_save_tokens(emb_save *s, emb_err *err)
 {
     bool any;
@@ -187,7 +193,7 @@ emb_status embi_save_tokens(emb_save *s, emb_err *err)
     emb_status status = list_tokens(s, &any, err);
     if (status)
         return status;
-    if ((s->format->caps & EMBI_FMT_TOKENS) && (any || refusal(&own, (emb_str){NULL, 0})))
+    if ((s->format->caps & EMBI_FMT_TOKENS) && (any || needs_tokens(s->format)))
         return fit(s, &own, err);
     if (any && s->format->beside && embi_has_beside(s->path))
         return choose_beside(s, err);

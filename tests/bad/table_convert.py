@@ -6,6 +6,8 @@ NPY = {"t.npy": b"\x93NUMPY\x01\x00\x76\x00" + b"{'descr': '<f8', 'fortran_order
        b"\n" + bytes(16) + b"\x00\x00\x00\x00\x00\x00\x00\x7f" + bytes(8)}
 ODD = {"t.npy": NPY["t.npy"], "v.json": b'{"a\\nb": 0, "\\u0000": 1}', "twice.txt": b"a\na\n"}
 
+WIDE = {"t.txt": b"cat" + b" 1" * 32 + b"\ndog 1 2 inf" + b" 2" * 29 + b"\n"}
+
 
 def bad(name, args, err, code=3, files=WORDS, **more):
     return Case(f"convert: {name}", f"convert {args}", code, err, files, **more)
@@ -14,6 +16,27 @@ def bad(name, args, err, code=3, files=WORDS, **more):
 CASES = [
     *[bad(f"tokens to {f}", f"t.txt o.{f}", f"o.{f}: {f} holds no tokens; with --lossy they are left out")
       for f in ("npy", "raw")],
+    bad("a token that is not UTF-8, to npz", "t.txt o.npz",
+        "o.npz: row 2: npz cannot hold '\\xff\\r': it is not UTF-8 (1 in all); with --lossy bytes that it cannot hold "
+        "become _"),
+    bad("a NUL that numpy would drop", "t.npy o.npz --vocab v.json",
+        "o.npz: row 1: npz cannot hold '\\x00': a NUL at its end is padding (1 in all); with --lossy bytes that it "
+        "cannot hold become _", files=ODD),
+    bad("a table of the tokens' name, in npz", "t.txt o.npz --name tokens", "o.npz: two arrays are named 'tokens'",
+        2, files={"t.txt": b"a 1\nb 2\n"}),
+    bad("a row without a token, to npz", "t.npy o.npz --vocab v.txt",
+        "o.npz: npz needs a token for every row, and 1 have none or an empty one; with --lossy they are named by their "
+        "numbers, as #0", files={**NPY, "v.txt": b"cat\n"}),
+    bad("rows that are no whole blocks", "t.txt o.gguf --dtype q8_0 --lossy",
+        "o.gguf: q8_0 needs rows of a multiple of 32 numbers, these have 2"),
+    bad("a type that is only read", "t.txt o.gguf --dtype q4_k",
+        "--dtype q4_k: expected f64 f32 f16 bf16 f8_e4m3 f8_e5m2 f8_e4m3fnuz f8_e5m2fnuz f8_e8m0 i8 u8 i16 u16 i32 u32 "
+        "i64 u64 bool q4_0 q8_0", 2),
+    bad("an infinity into blocks", "t.txt o.gguf --dtype q4_0",
+        "t.txt: row 1: element 2 is NaN or infinite: q4_0 holds neither", files=WIDE),
+    *[bad(f"blocks to {f}", f"t.txt o.{f} --dtype q8_0 --lossy", f"o.{f}: {f} cannot hold q8_0; use --dtype f32",
+          files={"t.txt": b"cat" + b" 1" * 32 + b"\ndog" + b" 2" * 32 + b"\n"})
+      for f in ("safetensors", "npy", "npz", "csv", "tsv")],
     bad("tokens of safetensors to a pipe", "t.txt - --to safetensors",
         "-: safetensors holds no tokens; with --lossy they are left out"),
     bad("a space in a word", "t.txt o.bin",

@@ -95,6 +95,25 @@ def safetensors_reads():
     assert open("x.vocab.txt", "rb").read() == b"".join(t.encode() + b"\n" for t in PLAIN[:5])
 
 
+def numpy_reads_npz():
+    """The array and its tokens, without pickle; and back again."""
+    tokens = PLAIN + ["\U0001f600 \u00e9", "a\0b", "cr\r", "two\nlines", "", "\ufeff"]
+    rows = values(len(tokens))
+    write_npy(tokens, rows)
+    run("convert", "t.npy", "x.npz", "--vocab", "v.json", "--name", "wte")
+    with np.load("x.npz", allow_pickle=False) as got:
+        assert got.files == ["wte", "tokens"] and got["wte"].tobytes() == rows.tobytes()
+        assert got["tokens"].tolist() == tokens and got["tokens"].dtype.str == f"<U{max(map(len, tokens))}"
+    got = objects("lookup", "-t", "x.npz", *range(len(rows)))
+    assert [o["token"] for o in got] == tokens
+    run("convert", "x.npz", "y.safetensors")
+    check_same("y.safetensors", [t.encode() for t in tokens], rows)
+    write_vec("b.bin", [b"ok", b"\xff", b"end\0"], rows[:3])
+    run("convert", "b.bin", "b.npz", code=3)
+    run("convert", "b.bin", "b.npz", "--lossy")
+    assert np.load("b.npz")["tokens"].tolist() == ["ok", "_", "end_"]
+
+
 def one_rounding():
     """f64 and f32 to f16 as numpy casts; to bf16 by the formula of round to nearest even."""
     wide = np.concatenate([RNG.standard_normal((300, 9)) * 10.0 ** RNG.integers(-9, 4, (300, 9)),
@@ -194,5 +213,5 @@ def many_rows():
 
 
 if __name__ == "__main__":
-    main([there_and_back, odd_tokens, safetensors_reads, one_rounding, every_type_of_npy_through_safetensors, csv_reads,
+    main([there_and_back, odd_tokens, safetensors_reads, numpy_reads_npz, one_rounding, every_type_of_npy_through_safetensors, csv_reads,
           projector_reads, gensim_reads, chosen_and_unit_rows, many_rows])
