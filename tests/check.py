@@ -43,7 +43,7 @@ def programs(suite, build, sanitizer):
         "cli": [py, tests / "cli/run.py", tool, *jobs, *slow],
         "golden": [py, tests / "data/check_golden.py", tool, "--kinds",
                    "npy,npy ids,safetensors,word2vec binary,word2vec text,glove text,model directory,"
-                   "tokenizer.json,sentencepiece,tekken,torch zip,torch legacy,gguf,npz,gzip"],
+                   "tokenizer.json,sentencepiece,tekken,torch zip,torch legacy,gguf,npz,gzip,fasttext vec,text"],
         "bad": [py, tests / "bad/run.py", tool, *slow],
         "fuzz": [py, tests / "fuzz/run.py", "--build", build, *jobs, *seconds],
         "docs": [py, tests / "lint/docs_check.py", tool],
