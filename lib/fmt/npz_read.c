@@ -67,6 +67,7 @@ static emb_status add_array(struct embi_reader *r, struct embi_npz *npz,
     npz->n++;
     if (embi_npy_read(*io, &how, &t, err) || check_rest(*io, &t, err))
         return embi_io_fail_in(*io, err);
+    embi_io_forget(*io, 0, t.offset); /* headers of many arrays would add up */
     return embi_reader_add(r, (emb_str){m->name.s, m->name.n - 4}, &t, err);
 }
 

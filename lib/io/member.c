@@ -24,6 +24,13 @@ struct member {
  * Deflated
  */
 
+static void drop_head(struct member *m)
+{
+    free(m->head);
+    m->head = NULL;
+    m->head_bytes = 0;
+}
+
 static emb_status unpack_all(struct member *m, emb_err *err)
 {
     return m->whole ? EMB_OK : embi_inflate(&m->packed, &m->whole, err);
@@ -103,6 +110,7 @@ static emb_status member_map(struct embi_io *io, const void **data, emb_err *err
     return check_stored(m, *data, err);
 }
 
+/* Of a deflated member the first bytes go as a whole: they are unpacked together. */
 static void member_forget(struct embi_io *io, uint64_t off, uint64_t n)
 {
     struct member *m = (struct member *)io;
@@ -110,13 +118,15 @@ static void member_forget(struct embi_io *io, uint64_t off, uint64_t n)
         embi_io_forget(m->archive, m->packed.at + off, n);
     else if (m->whole)
         embi_io_forget(m->whole, off, n);
+    else
+        drop_head(m);
 }
 
 static void member_close(struct embi_io *io)
 {
     struct member *m = (struct member *)io;
     embi_io_close(m->whole);
-    free(m->head);
+    drop_head(m);
     free(m);
 }
 

@@ -191,6 +191,27 @@ Test(unpack, deflated_member)
     embi_io_close(archive);
 }
 
+/* What was forgotten is unpacked again: it shows that the archive has changed since. */
+Test(unpack, forgotten_beginning)
+{
+    static const char before[] = "x" HELLO, after[] = "x\1\5\0\xFA\xFFworld";
+    char s[sizeof before], two[2];
+    memcpy(s, before, sizeof s);
+    struct embi_io *archive = memory(s, sizeof s - 1);
+    struct embi_zip_member m = member(8, s, sizeof HELLO - 1, 5);
+    cr_assert_eq(embi_member_open(archive, &m, &io, &err), EMB_OK, "%s", err.msg);
+    cr_assert_eq(embi_io_pread(io, two, 2, 0, &err), EMB_OK, "%s", err.msg);
+    cr_assert(memcmp(two, "he", 2) == 0);
+    memcpy(s, after, sizeof s);
+    cr_assert_eq(embi_io_pread(io, two, 2, 0, &err), EMB_OK, "%s", err.msg);
+    cr_assert(memcmp(two, "he", 2) == 0);
+    embi_io_forget(io, 0, 2);
+    cr_assert_eq(embi_io_pread(io, two, 2, 0, &err), EMB_OK, "%s", err.msg);
+    cr_assert(memcmp(two, "wo", 2) == 0);
+    embi_io_close(io);
+    embi_io_close(archive);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Where it is kept
  */
