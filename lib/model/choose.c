@@ -144,13 +144,14 @@ static int best_rank(struct embi_model *m, enum embi_role role)
 }
 
 /* Of the candidates that `among` leaves: *tensor is the first, or EMBI_NO_TENSOR; *several says
- * that another one has other bytes. */
+ * that another one has other bytes. Those behind it are not looked at: they may have to be unpacked.
+ */
 static emb_status pick(struct embi_model *m, way_fn *among, int best, size_t *tensor, bool *several,
                        emb_err *err)
 {
     *tensor = EMBI_NO_TENSOR;
     *several = false;
-    for (size_t i = 0; i < m->weights.n_tensors; i++) {
+    for (size_t i = 0; !*several && i < m->weights.n_tensors; i++) {
         bool same = true;
         if (!among(m, i, best) || !is_candidate(m, i))
             continue;
@@ -163,7 +164,7 @@ static emb_status pick(struct embi_model *m, way_fn *among, int best, size_t *te
             status = embi_weights_same(&m->weights, *tensor, i, &same, err);
         if (status)
             return status;
-        *several = *several || !same;
+        *several = !same;
     }
     return EMB_OK;
 }
