@@ -85,6 +85,7 @@ emb_status emb_table_model(const emb_table *table, emb_model_info *info, emb_err
     *info = (emb_model_info){.tied = -1};
     if (!m || (!m->dir && !m->config.gguf))
         return EMB_OK;
+    const struct embi_weights_file *file = &m->weights.files[0];
     info->type = m->config.type[0] ? m->config.type : NULL;
     emb_status status = embi_weights_read(&m->weights, m->table, &t, err);
     if (status)
@@ -93,7 +94,8 @@ emb_status emb_table_model(const emb_table *table, emb_model_info *info, emb_err
     status = m->part ? EMB_OK : describe(m, info, err);
     if (!status || status == EMB_NO_MEMORY)
         return status;
-    embi_log(m->env, EMB_LOG_WARNING, m->dir, "nothing is said of the whole model: %s", err->msg);
+    embi_log(m->env, EMB_LOG_WARNING, file->named ? file->path : m->dir,
+             "nothing is said of the whole model: %s", err->msg);
     info->tied = -1;
     info->params = 0;
     info->positions = 0;

@@ -65,6 +65,7 @@ emb_status embi_weights_of_reader(struct embi_reader *reader, struct embi_weight
         free(w->files[0].path);
         w->files[0].path = strdup(reader->path);
         w->files[0].reader = reader;
+        w->files[0].named = true;
         if (!w->files[0].path)
             status = embi_fail_memory(err, strlen(reader->path), "a path");
     } else {
@@ -296,7 +297,7 @@ static emb_status bytes_of(struct embi_weights *w, size_t i, const struct embi_t
     if (!status && (status = embi_io_map(t->io, &data, err)) != EMB_OK)
         embi_io_fail_in(t->io, err);
     if (status)
-        return embi_fail_in(err, "%s", f->name);
+        return f->named ? status : embi_fail_in(err, "%s", f->name);
     *bytes = (struct bytes){t->io, data, t->offset};
     return EMB_OK;
 }

@@ -17,6 +17,7 @@ struct embi_weights_file {
     char *path;                 /* malloc'd                                                   */
     struct embi_reader *reader; /* NULL: not opened                                           */
     bool lent;                  /* the reader belongs to a table now                          */
+    bool named;                 /* by the user: messages begin with its path                  */
 };
 
 struct embi_weights_tensor {

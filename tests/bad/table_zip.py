@@ -106,6 +106,8 @@ CASES = [
                                                      packed=deflate(ARRAY + bytes(2 ** 20)) + bytes(2 ** 20))),
         f"member 'a.npy': {2 ** 30} bytes follow the array; more than 1048576 are not passed over"),
     npz("two tables", {"a": ARRAY, "b": ARRAY[:-1] + b"\1"}, "no tensor is clearly the embedding; name one after #: a, b"),
+    npz("two tables, one of them damaged", archive(Member(b"a.npy", ARRAY), Member(b"b.npy", FLIPPED, crc=1)),
+        f"member 'b.npy': its bytes have CRC-32 {zlib.crc32(FLIPPED):08x}, the directory says 00000001"),
     npz("two tables, and a damaged one behind them",
         archive(Member(b"a.npy", ARRAY), Member(b"b.npy", FLIPPED), Member(b"c.npy", ARRAY, crc=1)),
         "no tensor is clearly the embedding; name one after #: a, b, c"),
