@@ -126,6 +126,17 @@ static int find_model_of(struct resize *rz)
     return code ? code : resize_open_model_of(rz);
 }
 
+/* Said before any target is judged: no name of one would do. */
+static int check_rewritten(struct resize *rz)
+{
+    const char *format = rz->info.format;
+    if (strcmp(format, "npz") != 0 && strcmp(format, "torch") != 0)
+        return EXIT_DONE;
+    return fail_with(rz->run, EXIT_DATA, rz->run->table_name,
+                     "%s is read, not rewritten: expected npy, safetensors, word2vec, text or raw",
+                     format);
+}
+
 /* The table, and what is asked of it at all. */
 static int open_input(struct resize *rz)
 {
@@ -141,6 +152,9 @@ static int open_input(struct resize *rz)
     if (!code && !rz->is_model)
         code = find_model_of(rz);
     if (code || rz->is_model)
+        return code;
+    code = check_rewritten(rz);
+    if (code)
         return code;
     if (o->in_place && is_stream(rz->info.path))
         return usage_error(run, "--in-place: standard input cannot be replaced");

@@ -122,6 +122,9 @@ CASES = [
     npz("records", {"a": npy_raw("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", bytes(8))},
         "member 'a.npy': header: descr is a structured type (records): not a table of numbers"),
     npz("no such array", {"a": ARRAY}, "no tensor 'x' in the file, which has: a", "stats t.npz#x", 2),
+    *[npz(f"resize to {o}", {"a": ARRAY},
+          "npz is read, not rewritten: expected npy, safetensors, word2vec, text or raw", f"resize --rows 3 -o {o} t.npz")
+      for o in ("o.npz", "o.npy", "-")],
     npz("text as a table", {"a": ARRAY, "b": typed("<U1", "(2, 1)", bytes(8))},
         "tensor 'b': descr '<U1': text is not a table of numbers", "stats t.npz#b"),
     npz("a flipped bit", archive(Member(b"a.npy", ARRAY, 0, packed=FLIPPED)), f"member 'a.npy': {CRCS}"),
