@@ -15,26 +15,35 @@ static bool is_gguf(int dir, const char *name)
     return embi_ends_in(name, ".gguf");
 }
 
-static bool are_parts_of_one(const char *a, const char *b)
+/* Does `file` begin with NAME-, as the parts of a model of that name do? */
+static bool begins_with(const char *file, emb_str name)
 {
-    struct embi_gguf_part p, q;
-    return embi_gguf_part_of(a, &p) && embi_gguf_part_of(b, &q) && p.count == q.count &&
-           embi_str_equal(p.name, q.name);
+    return strncmp(file, name.s, name.n) == 0 && file[name.n] == '-';
+}
+
+/* Is the file a part of a model that is in the list? The list is sorted: what begins like the file
+ * stands at its end. */
+static bool is_part_of_one(char *const *list, size_t n, const char *file)
+{
+    struct embi_gguf_part part, other;
+    if (!embi_gguf_part_of(file, &part))
+        return false;
+    while (n-- > 0 && begins_with(list[n], part.name))
+        if (embi_gguf_part_of(list[n], &other) && other.count == part.count &&
+            embi_str_equal(other.name, part.name))
+            return true;
+    return false;
 }
 
 /* Leaves the first file of each model in the list. */
 static void keep_models(struct embi_names *names)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < names->n; i++) {
-        size_t k = 0;
-        while (k < kept && !are_parts_of_one(names->list[k], names->list[i]))
-            k++;
-        if (k < kept)
+    for (size_t i = 0; i < names->n; i++)
+        if (is_part_of_one(names->list, kept, names->list[i]))
             free(names->list[i]);
         else
             names->list[kept++] = names->list[i];
-    }
     names->n = kept;
 }
 

@@ -214,6 +214,10 @@ CASES = [
     # directories
     Case("gguf: several in a directory", "stats .", 3, ".: 2 GGUF models are here: name one of a.gguf, m-00001-of-"
          "00002.gguf", {"a.gguf": model(), ONE: split(0, 2, 2, EMBEDDING), TWO: split(1, 2, 2, HEAD)}),
+    Case("gguf: another model between two parts", "stats .", 3, ".: 2 GGUF models are here: name one of "
+         f"{ONE}, m-00002-of-00002-x.gguf", {ONE: b"", "m-00002-of-00002-x.gguf": b"", TWO: b""}),
+    Case("gguf: models of other numbers of parts", "stats .", 3, ".: 2 GGUF models are here: name one of "
+         f"{ONE}, m-00001-of-00003.gguf", {ONE: b"", "m-00001-of-00003.gguf": b"", TWO: b"", "m-00003-of-00003.gguf": b""}),
     Case("gguf: resize", "resize t.gguf --add-tokens x -o r.gguf", 3,
          "t.gguf: GGUF is read, not rewritten: resize the model that it was converted from",
          {"t.gguf": model([("tokenizer.ggml.tokens", "[str]", ["a", "b"])])}),
