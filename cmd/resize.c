@@ -132,9 +132,10 @@ static int check_rewritten(struct resize *rz)
     const char *format = rz->info.format;
     if (strcmp(format, "npz") != 0 && strcmp(format, "torch") != 0)
         return EXIT_DONE;
-    return fail_with(rz->run, EXIT_DATA, rz->run->table_name,
-                     "%s is read, not rewritten: expected npy, safetensors, word2vec, text or raw",
-                     format);
+    return fail_with(
+        rz->run, EXIT_DATA, rz->run->table_name,
+        "%s is read, not rewritten: convert it to npy, safetensors, word2vec or text first",
+        format);
 }
 
 /* The table, and what is asked of it at all. */

@@ -123,7 +123,7 @@ CASES = [
         "member 'a.npy': header: descr is a structured type (records): not a table of numbers"),
     npz("no such array", {"a": ARRAY}, "no tensor 'x' in the file, which has: a", "stats t.npz#x", 2),
     *[npz(f"resize to {o}", {"a": ARRAY},
-          "npz is read, not rewritten: expected npy, safetensors, word2vec, text or raw", f"resize --rows 3 -o {o} t.npz")
+          "npz is read, not rewritten: convert it to npy, safetensors, word2vec or text first", f"resize --rows 3 -o {o} t.npz")
       for o in ("o.npz", "o.npy", "-")],
     npz("text as a table", {"a": ARRAY, "b": typed("<U1", "(2, 1)", bytes(8))},
         "tensor 'b': descr '<U1': text is not a table of numbers", "stats t.npz#b"),
