@@ -7,6 +7,7 @@
  */
 #include "fmt/text.h"
 
+#include "num/decimal.h"
 #include "util/err.h"
 
 #include <stdlib.h>
@@ -117,6 +118,44 @@ static size_t common_numbers(struct lines l, size_t *n_lines, size_t *votes)
         }
     }
     return best;
+}
+
+/* No word, as `nan` and `inf` may be. */
+static bool is_number(emb_str token)
+{
+    float x;
+    return token.n > 0 && token.s[0] < 'A' && embi_read_f32(token.s, token.n, &x);
+}
+
+/* How many lines there are if the token of each is a number, and not all are whole numbers: ids are
+ * the tokens of some tables. Else 0. */
+static size_t count_numbers(struct lines l, uint32_t dims)
+{
+    size_t n = 0, found;
+    bool whole = true;
+    emb_str line;
+    for (; n < SAMPLE_LINES && next_line(&l, &line) && line.n; n++) {
+        const char *values = embi_line_values(line.s, line.n, dims, &found);
+        emb_str token = {line.s, values ? (size_t)(values - line.s) - 1 : 0};
+        if (!is_number(token))
+            return 0;
+        whole = whole && all_digits(token.s, token.n);
+    }
+    return whole ? 0 : n;
+}
+
+/* A matrix of numbers has no tokens, and reads as a table of one dimension less. */
+static emb_status check_tokens(struct embi_reader *r, const struct embi_buf *sample, emb_err *err)
+{
+    static const char what[] = "a matrix without tokens? its first column was taken for them; "
+                               "numpy.save makes an .npy file of it";
+    size_t n = count_numbers((struct lines){sample->s, sample->n, 0}, r->dims);
+    if (n == 0)
+        return EMB_OK;
+    if (r->opts.strict)
+        return embi_fail(err, EMB_BAD_DATA, 0, "the first %zu tokens are numbers: %s", n, what);
+    embi_log(r->env, EMB_LOG_WARNING, r->path, "the first %zu tokens are numbers: %s", n, what);
+    return EMB_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -232,6 +271,8 @@ static emb_status text_open(struct embi_reader *r, emb_err *err)
     emb_status status = read_sample(r->io, &sample, err);
     if (!status)
         status = find_dims(r, &sample, err);
+    if (!status && !((const struct embi_text *)r->state)->header)
+        status = check_tokens(r, &sample, err);
     embi_buf_free(&sample);
     return status;
 }

@@ -73,6 +73,9 @@ CASES = [
 
     text("a value too few", b"3 2\nthe 1 2\ncat 3\ndog 5 6\n", "line 3 (row 1): expected 2 values, found 1"),
     text("a value too few, no header", b"the 1 2\ncat 3 4\ndog 5\n", "line 3 (row 2): expected 2 values, found 1"),
+    text("a matrix, strict", b"0.5 1 2\n-1 0 4\n",
+         "the first 2 tokens are numbers: a matrix without tokens? its first column was taken for them; "
+         "numpy.save makes an .npy file of it", args="stats --strict t.txt"),
     text("a value too many, strict", b"3 2\nthe 1 2\ncat 3 4 5\ndog 5 6\n",
          "line 3 (row 1): the token 'cat 3' ends with a number: more than 2 values?", args="stats --strict t.txt"),
     text("a word for a number", b"3 2\nthe 1 2\ncat 3 x\ndog 5 6\n", "line 3 (row 1): 'x' is not a number"),
