@@ -70,7 +70,7 @@ struct run {
     struct embi_buf inputs;        /* files that were read, likewise (report.h) */
     struct embi_buf outputs;       /* files that were written, likewise */
     bool progress;                 /* a progress line stands on stderr (progress.h) */
-    uint64_t compared;             /* tokens that unknown words were compared with (names.h) */
+    uint64_t compared;             /* tokens that unknown words were compared with (miss.h) */
 };
 
 /* ------------------------------------------------------------------------------------------------

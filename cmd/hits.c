@@ -1,6 +1,6 @@
 /* hits.c - hits as lines for a pipe, as columns for people, or as JSON. Arrays are hits_array.c's.
  */
-#include "names.h"
+#include "miss.h"
 #include "similar.h"
 
 #include <math.h>
@@ -161,31 +161,17 @@ static void put_screen(struct hits *h, const struct query *q, const emb_hit *hit
  * JSON
  */
 
-static void json_suggestions(struct out *out, const struct similar *s, emb_str word)
-{
-    uint64_t rows[SUGGESTIONS];
-    size_t found = find_close(s->run, s->table, word, rows), printed = 0;
-    emb_str token;
-    out_text(out, ",\"suggestions\":[");
-    for (size_t i = 0; i < found; i++) {
-        if (!token_of(s, rows[i], &token))
-            continue;
-        if (printed++)
-            out_byte(out, ',');
-        out_json_string(out, token);
-    }
-    out_byte(out, ']');
-}
-
 void hits_json_error(struct out *out, const struct similar *s, const struct query *q)
 {
     emb_str unknown = {q->unknown.s, q->unknown.n};
     if (q->code == EXIT_NO && !embi_str_equal(unknown, label_of(q)))
         out_json_token(out, "token", unknown);
+    if (q->code == EXIT_NO) {
+        miss_json(out, s->run, s->table, unknown);
+        return;
+    }
     out_text(out, "\"error\":");
     out_json_string(out, (emb_str){q->error.s, q->error.n});
-    if (q->code == EXIT_NO)
-        json_suggestions(out, s, unknown);
 }
 
 /* The rows a query is made of: `"id":5,"piece":"cat",`, or a list of terms. */

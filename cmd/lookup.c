@@ -100,10 +100,11 @@ static int check_lists(struct run *run, const struct lookup_opts *o, const char 
 static int open_rows(struct lookup *l)
 {
     const struct lookup_opts *o = l->opts;
+    bool json = strcmp(l->format, "json") == 0;
     if (l->run->items.n)
-        return rows_of_arguments(&l->rows, l->run, l->table, &l->info);
+        return rows_of_arguments(&l->rows, l->run, l->table, &l->info, json);
     if (has_words(o))
-        return rows_of_words(&l->rows, l->run, l->table, &l->info, o->tokens_file);
+        return rows_of_words(&l->rows, l->run, l->table, &l->info, o->tokens_file, json);
     return rows_of_ids(&l->rows, l->run, l->table, &l->info, o->input, o->ids_format,
                        o->ragged || o->has_pad_id);
 }
@@ -241,7 +242,10 @@ const struct cmd cmd_lookup = {
         "Without ROW, ids "
         "come from standard input: separated by blanks or commas, or as JSON arrays, a line a "
         "sequence; or a .npy file.\n"
-        "Text is `LABEL v1 v2 ... vD`, a row a line. Arrays are [n, D], or [B, L, D] when B > 1 "
+        "Text is `LABEL v1 v2 ... vD`, a row a line; in a token \\x20 is a blank and other bytes "
+        "that "
+        "would break a line are escaped too, unless --raw-tokens writes tokens as they are. Arrays "
+        "are [n, D], or [B, L, D] when B > 1 "
         "lines of one length came in; lines of one id each are one sequence.",
     .examples = "embtool lookup cat dog\n"
                 "echo 256 1842 7301 | embtool lookup -t words.bin\n"

@@ -2,8 +2,7 @@
  * pauses, what is there is flushed, so that embtool can answer another program.
  */
 #include "lookup.h"
-#include "names.h"
-#include "out.h"
+#include "miss.h"
 
 #include <string.h>
 
@@ -26,13 +25,28 @@ static void put_label(struct lookup *l, struct out *out, enum label label, uint6
 
 static void put_json(struct lookup *l, struct out *out, uint64_t row, const char *vector)
 {
-    out_text(out, "{\"id\":");
+    emb_str asked;
+    out_byte(out, '{');
+    if (rows_asked(&l->rows, &asked))
+        out_json_token(out, "query", asked);
+    out_text(out, "\"id\":");
     out_u64(out, row);
     out_byte(out, ',');
     if (l->info.has_tokens)
         out_json_row_token(out, l->table, row);
     out_text(out, "\"vector\":");
     out_json_elements(out, l->dtype, vector, l->info.dims);
+    out_text(out, "}\n");
+}
+
+/* Only in JSON, where each token that was asked for has its line. */
+static void put_unknown(struct lookup *l, struct out *out)
+{
+    emb_str asked = {"", 0};
+    rows_asked(&l->rows, &asked);
+    out_byte(out, '{');
+    out_json_token(out, "query", asked);
+    miss_json(out, l->run, l->table, asked);
     out_text(out, "}\n");
 }
 
@@ -57,6 +71,31 @@ static int put_rows(struct lookup *l, struct out *out, enum label label, const u
     return code;
 }
 
+/* How many rows of a block can be fetched together, from the first on: those before an unknown one.
+ */
+static size_t count_known(const struct lookup *l, const uint64_t *rows, size_t n)
+{
+    size_t known = 0, max = (size_t)embi_min(n, l->block_rows);
+    while (known < max && rows[known] != ROW_UNKNOWN)
+        known++;
+    return known;
+}
+
+static int put_read(struct lookup *l, struct out *out, enum label label, size_t n)
+{
+    int code = EXIT_DONE;
+    for (size_t at = 0; !code && at < n;) {
+        size_t known = count_known(l, l->ids + at, n - at);
+        if (known)
+            code = put_rows(l, out, label, l->ids + at, known);
+        else
+            put_unknown(l, out);
+        code = worse(code, out->code);
+        at += known ? known : 1;
+    }
+    return code;
+}
+
 static enum label choose_label(const struct lookup *l)
 {
     if (l->opts->label >= 0)
@@ -76,8 +115,8 @@ int lookup_text(struct lookup *l)
     while (!code && !l->rows.ended) {
         size_t n;
         code = rows_read(&l->rows, l->ids, LOOKUP_IDS, &n);
-        for (size_t at = 0; !code && at < n; at += l->block_rows)
-            code = put_rows(l, &out, label, l->ids + at, (size_t)embi_min(n - at, l->block_rows));
+        if (!code)
+            code = put_read(l, &out, label, n);
         if (!code && l->rows.paused)
             code = out_flush(&out);
     }

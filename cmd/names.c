@@ -1,13 +1,10 @@
 /* names.c - reads ids strictly, and finds tokens with a word about what they were taken for.
  */
 #include "names.h"
-
-#include "util/buf.h"
+#include "miss.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-enum { COMPARED_MAX = 1 << 24 };
 
 enum id_text id_read(const char *s, size_t n, uint64_t rows, uint64_t *id)
 {
@@ -92,40 +89,12 @@ int load_tokens(struct run *run, const emb_table *table, const emb_table_info *i
                                                        : fail(run, run->table_name, &err);
 }
 
-size_t find_close(struct run *run, const emb_table *table, emb_str word, uint64_t rows[SUGGESTIONS])
+bool row_is_spelt(const emb_table *table, uint64_t row, emb_str word)
 {
-    size_t found = 0;
-    emb_table_info info;
+    emb_str s;
     emb_err err;
-    if (run->compared >= COMPARED_MAX || emb_table_describe(table, &info, &err) != EMB_OK ||
-        emb_table_suggest(table, word, rows, SUGGESTIONS, &found, &err) != EMB_OK)
-        return 0;
-    run->compared += info.rows;
-    if (run->compared >= COMPARED_MAX)
-        note(run, NULL, "so many words are unknown: no more close spellings are looked for");
-    return found;
-}
-
-/* `catt: not in the vocabulary; close: cat, cats` */
-static int not_found(struct run *run, const emb_table *table, emb_str word)
-{
-    uint64_t rows[SUGGESTIONS];
-    size_t found = find_close(run, table, word, rows);
-    emb_str token;
-    emb_err err;
-    struct embi_buf line = {0};
-    char shown[WORD_MAX];
-    embi_buf_print(&line, "%s: not in the vocabulary",
-                   word.n ? word_show(shown, word.s, word.n) : "''");
-    for (size_t i = 0; i < found; i++) {
-        if (emb_table_token(table, rows[i], &token, &err) != EMB_OK)
-            continue;
-        embi_buf_text(&line, i ? ", " : "; close: ");
-        embi_buf_text(&line, word_show(shown, token.s, token.n));
-    }
-    fail_with(run, EXIT_NO, NULL, "%s", embi_buf_cstr(&line));
-    embi_buf_free(&line);
-    return EXIT_NO;
+    return (emb_table_token(table, row, &s, &err) == EMB_OK && embi_str_equal(s, word)) ||
+           (emb_table_text(table, row, &s, &err) == EMB_OK && embi_str_equal(s, word));
 }
 
 int find_token(struct run *run, const emb_table *table, emb_str word, uint64_t *row)
@@ -137,13 +106,18 @@ int find_token(struct run *run, const emb_table *table, emb_str word, uint64_t *
     if (status == EMB_NOT_FOUND && err.at >= 0) /* it has an id, but no row */
         return fail(run, NULL, &err);
     if (status == EMB_NOT_FOUND)
-        return not_found(run, table, word);
+        return miss_say(run, table, word);
     if (status == EMB_OK)
         status = emb_table_token(table, *row, &token, &err);
     if (status != EMB_OK)
         return fail(run, run->table_name, &err);
+    word_show(typed, word.s, word.n);
+    word_show(found, token.s, token.n);
+    if (run->common->strict && !row_is_spelt(table, *row, word))
+        return fail_with(run, EXIT_NO, NULL,
+                         "%s: not in the vocabulary; without --strict the row of %s answers", typed,
+                         found);
     if (!embi_str_equal(token, word))
-        note(run, NULL, "%s: the row of %s answers", word_show(typed, word.s, word.n),
-             word_show(found, token.s, token.n));
+        note(run, NULL, "%s: the row of %s answers", typed, found);
     return EXIT_DONE;
 }

@@ -26,16 +26,13 @@ int id_span(struct run *run, const char *text, uint64_t rows, uint64_t *first, u
 #define WORD_MAX 120
 const char *word_show(char out[WORD_MAX], const char *s, size_t n);
 
-/* The row of a word as users type it (emb_table_resolve). If another spelling answered, a note says
- * which. EXIT_NO, after a line with close spellings, where the vocabulary does not have it. */
+/* The row of a word as users type it (emb_table_resolve). If another spelling answers, a note says
+ * which; with --strict none may. EXIT_NO, after a line with close spellings, where the vocabulary
+ * does not have it. */
 int find_token(struct run *run, const emb_table *table, emb_str word, uint64_t *row);
 
-/* Rows of tokens that are spelled like an unknown word, closest first; returns how many. A run that
- * compared words with very many tokens gets none, after a note: a pipe of unknown words would take
- * forever. */
-#define SUGGESTIONS 5
-size_t find_close(struct run *run, const emb_table *table, emb_str word,
-                  uint64_t rows[SUGGESTIONS]);
+/* Is the word the token of the row itself, or the text that this stands for? */
+bool row_is_spelt(const emb_table *table, uint64_t row, emb_str word);
 
 /* Are tokens to be printed as the text they stand for? --pieces says so; else they are where people
  * look on. */

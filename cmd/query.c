@@ -2,7 +2,7 @@
  */
 #include "query.h"
 #include "expr.h"
-#include "names.h"
+#include "miss.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -65,7 +65,6 @@ static int find(struct queries *s, struct query *q, emb_str word, uint64_t *row)
         return code;
     if (!q->code) { /* of several, the first one counts */
         q->code = EXIT_NO;
-        embi_buf_text(&q->error, "not in the vocabulary");
         embi_buf_add(&q->unknown, word.s, word.n);
     }
     return EXIT_DONE;
@@ -127,6 +126,9 @@ static int read_expr(struct queries *s, struct query *q, const char *text)
     begin(q, text, strlen(text));
     while (!code && expr_next(&e, &term) == EXPR_TERM)
         code = add_term(s, q, "--expr", term.word, term.weight);
+    if (q->code == EXIT_NO &&
+        (memchr(q->unknown.s, '+', q->unknown.n) || memchr(q->unknown.s, '-', q->unknown.n)))
+        note(s->run, NULL, "in --expr blanks part words and signs: 'king - man + woman'");
     return code;
 }
 
@@ -173,7 +175,10 @@ static int read_argument(struct queries *s, struct query *q)
     default: break;
     }
     snprintf(place, sizeof place, "argument %d", item->at);
-    return read_word(s, q, place, string(item->s), false);
+    int code = read_word(s, q, place, string(item->s), false);
+    if (code == EXIT_DATA || q->code == EXIT_NO)
+        miss_hint(s->run, item->s);
+    return code;
 }
 
 int queries_check(struct run *run)

@@ -25,7 +25,7 @@ struct query {
     uint64_t row;
     bool is_row;             /* one row was asked for: its id and piece say something */
     int code;                /* EXIT_NO or EXIT_DATA: it cannot be answered, and stderr says so */
-    struct embi_buf error;   /* why, if code */
+    struct embi_buf error;   /* why, if EXIT_DATA */
     struct embi_buf unknown; /* the token that is not in the vocabulary, if that is why */
 };
 

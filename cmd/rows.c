@@ -2,7 +2,7 @@
  * handed out, so that a bad one leaves nothing half printed.
  */
 #include "rows.h"
-#include "names.h"
+#include "miss.h"
 
 #include <string.h>
 
@@ -10,33 +10,57 @@ struct span {
     uint64_t first, last;
 };
 
+/* A word that is neither the token of row number `item` nor its text. */
+struct asked {
+    uint64_t item;
+    size_t at, n; /* in rows->words */
+};
+
 static int add_span(struct rows *rows, uint64_t first, uint64_t last)
 {
     struct span span = {first, last};
     embi_buf_add(&rows->spans, &span, sizeof span);
+    rows->named += last - first + 1;
     return rows->spans.failed ? fail_with(rows->run, EXIT_MEMORY, NULL, "out of memory")
                               : EXIT_DONE;
 }
 
-/* A token that is not found is no reason to stop. */
-static int find(struct rows *rows, emb_str word, uint64_t *row)
+static int keep_word(struct rows *rows, uint64_t item, emb_str word)
+{
+    struct asked asked = {item, rows->words.n, word.n};
+    embi_buf_add(&rows->words, word.s, word.n);
+    embi_buf_add(&rows->asked, &asked, sizeof asked);
+    return rows->words.failed || rows->asked.failed
+               ? fail_with(rows->run, EXIT_MEMORY, NULL, "out of memory")
+               : EXIT_DONE;
+}
+
+/* The row of a word, which will be row number `item`. A token that is not found is no reason to
+ * stop: EXIT_NO, and *row is ROW_UNKNOWN. */
+static int find(struct rows *rows, emb_str word, uint64_t item, uint64_t *row)
 {
     if (!rows->info.has_tokens)
         return fail_with(
             rows->run, EXIT_DATA, rows->run->table_name,
             "the table has no tokens: name rows by id (0, 1, 2 ...), or say --vocab FILE");
-    int code = find_token(rows->run, rows->table, word, row);
-    rows->code = code == EXIT_NO ? EXIT_NO : rows->code;
-    return code;
+    int code = find_token(rows->run, rows->table, word, row), kept = EXIT_DONE;
+    if (code == EXIT_NO) {
+        rows->code = EXIT_NO;
+        *row = ROW_UNKNOWN;
+    }
+    if (rows->keep && code <= EXIT_NO &&
+        !(code == EXIT_DONE && row_is_spelt(rows->table, *row, word)))
+        kept = keep_word(rows, item, word);
+    return worse(code, kept);
 }
 
 static int add_token(struct rows *rows, const char *s)
 {
     uint64_t row = 0;
-    int code = find(rows, (emb_str){s, strlen(s)}, &row);
-    if (code == EXIT_NO)
-        return EXIT_DONE;
-    return code ? code : add_span(rows, row, row);
+    int code = find(rows, (emb_str){s, strlen(s)}, rows->named, &row);
+    if (code == EXIT_DONE || (code == EXIT_NO && rows->keep))
+        return worse(code, add_span(rows, row, row));
+    return code;
 }
 
 /* `7`, or `#7` as everywhere else, is an id; anything else a token. */
@@ -52,7 +76,10 @@ static int add_argument(struct rows *rows, const struct opt_item *item)
                          text, id_range(range, rows->info.rows));
     case ID_NONE: break;
     }
-    return add_token(rows, item->s);
+    int code = add_token(rows, item->s);
+    if (code == EXIT_NO || code == EXIT_DATA)
+        miss_hint(rows->run, item->s);
+    return code;
 }
 
 static int add_item(struct rows *rows, const struct opt_item *item)
@@ -67,38 +94,40 @@ static int add_item(struct rows *rows, const struct opt_item *item)
 }
 
 static void begin(struct rows *rows, struct run *run, const emb_table *table,
-                  const emb_table_info *info, enum rows_kind kind)
+                  const emb_table_info *info, enum rows_kind kind, bool keep)
 {
-    *rows = (struct rows){.run = run, .table = table, .info = *info, .kind = kind};
+    *rows = (struct rows){.run = run, .table = table, .info = *info, .kind = kind, .keep = keep};
 }
 
 int rows_of_arguments(struct rows *rows, struct run *run, const emb_table *table,
-                      const emb_table_info *info)
+                      const emb_table_info *info, bool keep)
 {
     int code = EXIT_DONE;
-    begin(rows, run, table, info, ROWS_ARGUMENTS);
-    for (size_t i = 0; !code && i < run->items.n; i++)
+    begin(rows, run, table, info, ROWS_ARGUMENTS, keep);
+    for (size_t i = 0; code <= EXIT_NO && i < run->items.n; i++)
         code = add_item(rows, &run->items.v[i]);
-    return code;
+    return code == EXIT_NO ? EXIT_DONE : code; /* rows->code has it */
 }
 
 int rows_of_words(struct rows *rows, struct run *run, const emb_table *table,
-                  const emb_table_info *info, const char *path)
+                  const emb_table_info *info, const char *path, bool keep)
 {
-    begin(rows, run, table, info, ROWS_WORDS);
+    begin(rows, run, table, info, ROWS_WORDS, keep);
     return input_open(&rows->in, run, path);
 }
 
 int rows_of_ids(struct rows *rows, struct run *run, const emb_table *table,
                 const emb_table_info *info, const char *path, const char *format, bool keep)
 {
-    begin(rows, run, table, info, ROWS_IDS);
+    begin(rows, run, table, info, ROWS_IDS, false);
     return ids_open(&rows->ids, run, path, format, info->rows, keep);
 }
 
 void rows_close(struct rows *rows)
 {
     embi_buf_free(&rows->spans);
+    embi_buf_free(&rows->asked);
+    embi_buf_free(&rows->words);
     if (rows->kind == ROWS_WORDS)
         input_close(&rows->in);
     if (rows->kind == ROWS_IDS)
@@ -125,6 +154,7 @@ static int read_words(struct rows *rows, uint64_t *out, size_t max, size_t *n)
 {
     emb_str line;
     int code = EXIT_DONE;
+    rows->asked.n = rows->words.n = rows->asked_at = 0;
     while (*n < max) {
         switch (input_line(&rows->in, &line, &code)) {
         case INPUT_END: rows->ended = true; return EXIT_DONE;
@@ -132,8 +162,8 @@ static int read_words(struct rows *rows, uint64_t *out, size_t max, size_t *n)
         case INPUT_FAILED: return code;
         case INPUT_LINE: break;
         }
-        code = find(rows, line, &out[*n]);
-        if (code == EXIT_DONE)
+        code = find(rows, line, rows->told + *n, &out[*n]);
+        if (code == EXIT_DONE || (code == EXIT_NO && rows->keep))
             ++*n;
         else if (code != EXIT_NO)
             return code;
@@ -155,4 +185,18 @@ int rows_read(struct rows *rows, uint64_t *out, size_t max, size_t *n)
     rows->ended = rows->ids.ended;
     rows->paused = rows->ids.paused;
     return code;
+}
+
+bool rows_asked(struct rows *rows, emb_str *word)
+{
+    struct asked asked;
+    uint64_t item = rows->told++;
+    if (rows->asked_at == rows->asked.n)
+        return false;
+    memcpy(&asked, rows->asked.s + rows->asked_at, sizeof asked);
+    if (asked.item != item)
+        return false;
+    rows->asked_at += sizeof asked;
+    *word = (emb_str){rows->words.s + asked.at, asked.n};
+    return true;
 }

@@ -8,3 +8,5 @@ embtool similar --json -t w.txt --expr '2*east' --method mul -k 1
 embtool similar --json -t w.txt '#9' '#0' -k 1 || echo "exit $?"
 printf '\377x 1 0\neast 1 0\n' > bytes.txt
 embtool similar --json -t bytes.txt '#0' east
+# With --strict no other spelling answers.
+embtool similar --json -t w.txt --strict EAST east -k 1 || echo "exit $?"
