@@ -243,10 +243,9 @@ const struct cmd cmd_lookup = {
         "come from standard input: separated by blanks or commas, or as JSON arrays, a line a "
         "sequence; or a .npy file.\n"
         "Text is `LABEL v1 v2 ... vD`, a row a line; in a token \\x20 is a blank and other bytes "
-        "that "
-        "would break a line are escaped too, unless --raw-tokens writes tokens as they are. Arrays "
-        "are [n, D], or [B, L, D] when B > 1 "
-        "lines of one length came in; lines of one id each are one sequence.",
+        "that would break a line are escaped too, unless --raw-tokens writes tokens as they are. "
+        "Arrays are [n, D], or [B, L, D] when B > 1 lines of one length came in; lines of one id "
+        "each are one sequence.",
     .examples = "embtool lookup cat dog\n"
                 "echo 256 1842 7301 | embtool lookup -t words.bin\n"
                 "embtool lookup -t model.safetensors -i ids.npy -o vectors.npy",

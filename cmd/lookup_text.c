@@ -4,6 +4,7 @@
 #include "lookup.h"
 #include "miss.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* `#5` for a row of a table with tokens that has none. */
@@ -103,6 +104,16 @@ static enum label choose_label(const struct lookup *l)
     return l->info.has_tokens ? LABEL_TOKEN : LABEL_ID;
 }
 
+/* A file may be read by a program that does not know the escapes. */
+static void report_escapes(const struct lookup *l, const struct out *out)
+{
+    if (out->path && out->escaped)
+        note(l->run, out->path,
+             "%" PRIu64 " tokens are escaped (\\x20 for a blank); --raw-tokens writes them as they "
+             "are",
+             out->escaped);
+}
+
 int lookup_text(struct lookup *l)
 {
     struct out out;
@@ -120,5 +131,8 @@ int lookup_text(struct lookup *l)
         if (!code && l->rows.paused)
             code = out_flush(&out);
     }
-    return out_close(&out, code);
+    code = out_close(&out, code);
+    if (code <= EXIT_NO)
+        report_escapes(l, &out);
+    return code;
 }

@@ -155,9 +155,11 @@ static const char *escape_of(unsigned char c, char separator, char hex[5])
     return hex;
 }
 
-static void add_escaped(struct out *out, struct embi_buf *to, emb_str token, char separator)
+/* False if nothing had to be escaped. */
+static bool add_escaped(struct out *out, struct embi_buf *to, emb_str token, char separator)
 {
     char hex[5];
+    bool any = false;
     for (size_t i = 0; i < token.n;) {
         unsigned char c = (unsigned char)token.s[i];
         size_t length = c < 0x80 ? 0 : sequence_at(out, token.s + i, token.n - i);
@@ -167,7 +169,9 @@ static void add_escaped(struct out *out, struct embi_buf *to, emb_str token, cha
         else
             embi_buf_add(to, token.s + i, length ? length : 1);
         i += length ? length : 1;
+        any |= escape != NULL;
     }
+    return any;
 }
 
 void out_token(struct out *out, emb_str token, char separator)
@@ -175,7 +179,7 @@ void out_token(struct out *out, emb_str token, char separator)
     if (out->raw_tokens)
         embi_buf_add(&out->buf, token.s, token.n);
     else
-        add_escaped(out, &out->buf, token, separator);
+        out->escaped += add_escaped(out, &out->buf, token, separator);
     spill_if_full(out);
 }
 

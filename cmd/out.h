@@ -28,7 +28,8 @@ struct out {
     struct embi_buf buf;
     struct embi_buf scratch; /* of token escapes */
     bool raw_tokens;
-    int code; /* exit code of the first failure, or 0 */
+    uint64_t escaped; /* tokens that out_token has not written as they are */
+    int code;         /* exit code of the first failure, or 0 */
 };
 
 /* path: NULL or "-" is standard output. Returns 0, or an exit code after the message was printed;
