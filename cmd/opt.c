@@ -69,18 +69,6 @@ static void add_choices(struct embi_buf *out, const char *list)
     embi_buf_text(out, list);
 }
 
-bool opt_takes_dtype(enum opt_kind kind, emb_dtype dtype)
-{
-    return kind == OPT_TARGET ? emb_dtype_writable(dtype) : emb_dtype_bytes(dtype) > 0;
-}
-
-static void add_dtypes(struct embi_buf *out, enum opt_kind kind)
-{
-    for (int i = 1; i < EMB_DTYPE_COUNT; i++)
-        if (opt_takes_dtype(kind, (emb_dtype)i))
-            embi_buf_print(out, "%s%s", i > 1 ? " " : "", emb_dtype_name((emb_dtype)i));
-}
-
 /* `-k x: expected `: the caller adds what was expected. */
 static struct embi_buf *expected(struct parser *p, const struct typed *t, const char *value)
 {
@@ -151,7 +139,7 @@ static enum opt_result set_dtype(struct parser *p, const struct typed *t, const 
 {
     emb_dtype dtype = emb_dtype_parse(value);
     if (!opt_takes_dtype(t->opt->kind, dtype)) {
-        add_dtypes(expected(p, t, value), t->opt->kind);
+        opt_expect_dtype(expected(p, t, value), t->opt->kind, value);
         return OPT_BAD;
     }
     *(emb_dtype *)place(p, t->opt->at) = dtype;

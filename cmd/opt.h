@@ -106,6 +106,9 @@ void opt_wrap(struct embi_buf *out, const char *text, size_t at, size_t indent, 
 /* Can an option of that kind, OPT_DTYPE or OPT_TARGET, be that type? */
 bool opt_takes_dtype(enum opt_kind kind, emb_dtype dtype);
 
+/* All of them, and the one that `value`, which is none, may stand for: float16, torch.half, F16. */
+void opt_expect_dtype(struct embi_buf *out, enum opt_kind kind, const char *value);
+
 /* Decimal digits and nothing else, at most 2^64 - 1. */
 bool opt_u64(const char *s, uint64_t *value);
 
