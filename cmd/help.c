@@ -19,7 +19,7 @@ void help_list(struct embi_buf *out)
     embi_buf_text(out, "Look into, make and change embedding tables.\n\n"
                        "usage: embtool COMMAND [OPTIONS] [ARGUMENTS]\n"
                        "       embtool COMMAND -h        what a command does, and its options\n"
-                       "       embtool --version         version, and what this build can do\n");
+                       "       embtool -V, --version     version, and what this build can do\n");
     for (size_t i = 0; commands[i]; i++) {
         if (opens_group(i))
             list_group(out, commands[i]->group);

@@ -170,6 +170,8 @@ static int unknown_command(struct run *run, const char *name)
 {
     const struct cmd *best = NULL;
     unsigned distance = 99;
+    if (strcmp(name, "version") == 0)
+        return usage_error(run, "unknown command %s; did you mean --version?", name);
     if (name[0] == '-')
         return usage_error(run, "unknown option %s; options follow the command", name);
     for (size_t i = 0; commands[i]; i++) {
@@ -241,7 +243,7 @@ static int dispatch(struct run *run, int argc, char **argv)
         return no_command(run);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return help_about(run, argc > 2 ? argv[2] : NULL);
-    if (strcmp(word, "--version") == 0)
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         return print_version(run);
     run->cmd = find_command(word);
     if (!run->cmd)

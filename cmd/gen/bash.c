@@ -105,7 +105,8 @@ void bash_script(struct embi_buf *out)
     embi_buf_text(out, "    help)\n        words='");
     for (size_t i = 0; commands[i]; i++)
         embi_buf_print(out, "%s ", commands[i]->name);
-    embi_buf_text(out, "'\n        [[ $kind ]] && words+='help -h --help --version'\n        ;;\n");
+    embi_buf_text(out,
+                  "'\n        [[ $kind ]] && words+='help -h --help -V --version'\n        ;;\n");
     for (size_t i = 0; commands[i]; i++)
         add_command(out, commands[i]);
     embi_buf_text(out, tail);

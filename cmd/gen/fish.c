@@ -20,7 +20,7 @@ static const char head[] =
     "\n"
     "complete -c embtool -f\n"
     "complete -c embtool -n __embtool_no_command -s h -l help -d 'list the commands'\n"
-    "complete -c embtool -n __embtool_no_command -l version "
+    "complete -c embtool -n __embtool_no_command -s V -l version "
     "-d 'version, and what this build can do'\n";
 
 static void add_about(struct embi_buf *out, const char *about, size_t n)

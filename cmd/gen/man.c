@@ -316,7 +316,7 @@ void man_program(struct embi_buf *out)
     add_head(out, NULL, "look into, make and change embedding tables");
     embi_buf_text(out, ".SH SYNOPSIS\n.nf\n\\fBembtool\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR] "
                        "[\\fIARGUMENTS\\fR]\n\\fBembtool help\\fR [\\fICOMMAND\\fR]\n"
-                       "\\fBembtool \\-\\-version\\fR\n.fi\n");
+                       "\\fBembtool \\-V\\fR, \\fB\\-\\-version\\fR\n.fi\n");
     add_description(
         out, "An embedding table is a matrix of V rows, one for each token of a vocabulary, of d "
              "numbers. It may lie in a checkpoint, in a file of word vectors, or as bare rows.\n"

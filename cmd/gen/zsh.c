@@ -12,17 +12,18 @@ static const char head[] = "#compdef embtool\n"
                            "    local curcontext=$curcontext state line\n"
                            "    local -a commands=(\n";
 
-static const char middle[] = "    )\n"
-                             "    _arguments -C \\\n"
-                             "        '(- *)'{-h,--help}'[list the commands]' \\\n"
-                             "        '(- *)--version[version, and what this build can do]' \\\n"
-                             "        '1:command:->command' '*:: :->rest' && return\n"
-                             "    if [[ $state == command ]]; then\n"
-                             "        _describe -t commands command commands\n"
-                             "        return\n"
-                             "    fi\n"
-                             "    case $words[1] in\n"
-                             "    help) _describe -t commands command commands ;;\n";
+static const char middle[] =
+    "    )\n"
+    "    _arguments -C \\\n"
+    "        '(- *)'{-h,--help}'[list the commands]' \\\n"
+    "        '(- *)'{-V,--version}'[version, and what this build can do]' \\\n"
+    "        '1:command:->command' '*:: :->rest' && return\n"
+    "    if [[ $state == command ]]; then\n"
+    "        _describe -t commands command commands\n"
+    "        return\n"
+    "    fi\n"
+    "    case $words[1] in\n"
+    "    help) _describe -t commands command commands ;;\n";
 
 /* Sourced rather than loaded by compinit, it registers itself. */
 static const char tail[] = "    esac\n"
