@@ -198,7 +198,8 @@ emb_status embi_tokenizer_role(struct embi_tokenizer_change *c, const struct emb
     if (status)
         return status;
     if (id.id == EMBI_MAP_NONE)
-        return embi_fail(err, EMB_NOT_FOUND, -1, "%s: '%s' is not in the vocabulary", r->role,
+        return embi_fail(err, EMB_NOT_FOUND, -1,
+                         "%s: '%s' is not in the vocabulary; --add-token adds it", r->role,
                          embi_show(shown, r->token));
     id.made = roles[role].made;
     (void)snprintf(text.key, sizeof text.key, "%s_token", r->role);
