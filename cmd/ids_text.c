@@ -36,6 +36,16 @@ static uint64_t item_of(const struct ids *ids, size_t n)
     return ids->items + n + 1;
 }
 
+/* What reads tokens, where the word that is no id may be one: it begins with a letter, and is
+ * not in an array. */
+static const char *token_advice(const struct ids *ids, char first)
+{
+    bool word = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
+    if (!word || ids->depth)
+        return "";
+    return ids->in.path ? "; --tokens-file reads tokens" : "; --tokens reads tokens";
+}
+
 /* The word at s [n] is none of the ids that are read in passing: an id with many leading zeros, or
  * says why not. item: its number. */
 static int slow_word(struct ids *ids, const char *s, size_t n, uint64_t item, uint64_t *id)
@@ -49,7 +59,8 @@ static int slow_word(struct ids *ids, const char *s, size_t n, uint64_t item, ui
                         id_range(range, ids->rows));
     case ID_NONE: break;
     }
-    return ids_fail(ids, "item %" PRIu64 ": '%s' is not an id", item, shown);
+    return ids_fail(ids, "item %" PRIu64 ": '%s' is not an id%s", item, shown,
+                    token_advice(ids, s[0]));
 }
 
 static int open_bracket(struct ids *ids, uint64_t item)

@@ -51,6 +51,7 @@ CASES = [
     ids("null", b"[null]\n", "item 1: 'null' is not an id"),
     ids("true", b"[true]\n", "item 1: 'true' is not an id"),
     ids("an object", b'{"ids":[1]}\n', "item 1: '{\"ids\":' is not an id"),
+    ids("a word", b"0 cat\n", "item 2: 'cat' is not an id; --tokens reads tokens"),
     ids("a semicolon", b"1;2\n", "item 1: '1;2' is not an id"),
     ids("a no-break space", b"1\xc2\xa02\n", "item 1: '1 2' is not an id"),
     ids("a digit of another script", "\u0661\n".encode(), "item 1: '١' is not an id"),
