@@ -93,12 +93,11 @@ static const char untied_types[] =
     "olmo2 persimmon phi phi3 phimoe qwen2 qwen2_moe qwen2_vl qwen2_5_vl qwen3 qwen3_moe "
     "qwen3_next rwkv stablelm ";
 
-/* Is the word in a list of words between blanks? */
-static bool listed(const char *list, const char *word)
+bool embi_type_listed(const char *types, const char *type)
 {
-    size_t n = strchr(word, ' ') ? 0 : strlen(word);
-    for (const char *at = n ? strstr(list, word) : NULL; at; at = strstr(at + 1, word))
-        if (at > list && at[-1] == ' ' && at[n] == ' ')
+    size_t n = strchr(type, ' ') ? 0 : strlen(type);
+    for (const char *at = n ? strstr(types, type) : NULL; at; at = strstr(at + 1, type))
+        if (at > types && at[-1] == ' ' && at[n] == ' ')
             return true;
     return false;
 }
@@ -110,7 +109,7 @@ static const struct embi_architecture gguf_names = {
 static const struct embi_architecture *find(const char *type)
 {
     for (size_t i = 0; i < EMBI_LEN(architectures); i++)
-        if (listed(architectures[i].types, type))
+        if (embi_type_listed(architectures[i].types, type))
             return &architectures[i];
     return NULL;
 }
@@ -123,7 +122,7 @@ const struct embi_architecture *embi_architecture_of(const struct embi_config *c
 
 static int default_tied(const char *type)
 {
-    return listed(tied_types, type) ? 1 : listed(untied_types, type) ? 0 : -1;
+    return embi_type_listed(tied_types, type) ? 1 : embi_type_listed(untied_types, type) ? 0 : -1;
 }
 
 int embi_config_tied(const struct embi_config *config)

@@ -16,6 +16,9 @@ struct embi_architecture {
 /* That of a config: by its model type, else by that of the text model inside; NULL: unknown. */
 const struct embi_architecture *embi_architecture_of(const struct embi_config *config);
 
+/* Is a model type in a list of types between blanks? "" is in none. */
+bool embi_type_listed(const char *types, const char *type);
+
 /* Do models of this config share one table between input and output where nothing is said? 1, 0,
  * or -1: unknown. The key of the config, if it is there, decides. */
 int embi_config_tied(const struct embi_config *config);

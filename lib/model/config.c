@@ -9,7 +9,7 @@
 #include "util/json.h"
 
 /* Keys that may hold d. embedding_size and word_embed_proj_dim are narrower than hidden_size. */
-static const char *const width_names[] = {
+const char *const embi_config_width_names[EMBI_CONFIG_WIDTH_NAMES] = {
     "embedding_size", "word_embed_proj_dim", "hidden_size", "n_embd", "d_model", "dim",
     "hidden_dim",
 };
@@ -22,8 +22,10 @@ enum { LEVELS = 3 };
 struct level {
     char type[EMBI_MODEL_TYPE_MAX];
     uint64_t vocab_size;
-    uint64_t widths[EMBI_LEN(width_names)]; /* by width_names; 0: not said */
+    uint64_t widths[EMBI_CONFIG_WIDTH_NAMES]; /* by embi_config_width_names; 0: not said */
     int tied;
+    bool has_pad;
+    uint64_t pad;
 };
 
 struct parts {
@@ -53,12 +55,14 @@ static void take_type(struct level *level, const struct embi_json_value *v)
 static void take_value(struct level *level, const struct embi_json_value *key,
                        const struct embi_json_value *v)
 {
-    size_t width = name_in(width_names, EMBI_LEN(width_names), key);
+    size_t width = name_in(embi_config_width_names, EMBI_CONFIG_WIDTH_NAMES, key);
     if (embi_json_is(key, "model_type"))
         take_type(level, v);
     else if (embi_json_is(key, "tie_word_embeddings"))
         level->tied = v->kind == EMBI_JSON_TRUE ? 1 : v->kind == EMBI_JSON_FALSE ? 0 : -1;
-    else if (width < EMBI_LEN(width_names))
+    else if (embi_json_is(key, "pad_token_id"))
+        level->has_pad = embi_json_u64(v, &level->pad);
+    else if (width < EMBI_CONFIG_WIDTH_NAMES)
         embi_json_u64(v, &level->widths[width]);
     else if (name_in(vocab_names, EMBI_LEN(vocab_names), key) < EMBI_LEN(vocab_names))
         embi_json_u64(v, &level->vocab_size);
@@ -105,7 +109,7 @@ static void read_object(struct embi_json *j, struct parts *parts, struct level *
 
 static void add_widths(struct embi_config *config, const struct level *level)
 {
-    for (size_t i = 0; i < EMBI_LEN(width_names); i++)
+    for (size_t i = 0; i < EMBI_CONFIG_WIDTH_NAMES; i++)
         if (level->widths[i] && config->n_widths < EMBI_CONFIG_WIDTHS)
             config->widths[config->n_widths++] = level->widths[i];
 }
@@ -125,6 +129,8 @@ emb_status embi_config_parse(const char *s, size_t n, struct embi_config *config
     memcpy(config->text_type, parts.text.type, sizeof config->text_type);
     config->vocab_size = parts.top.vocab_size ? parts.top.vocab_size : parts.text.vocab_size;
     config->tied = parts.top.tied >= 0 ? parts.top.tied : parts.text.tied;
+    config->has_pad = parts.top.has_pad;
+    config->pad = parts.top.pad;
     add_widths(config, &parts.top);
     add_widths(config, &parts.text);
     return EMB_OK;

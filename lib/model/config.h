@@ -9,7 +9,10 @@
 
 #include "util/env.h"
 
-enum { EMBI_CONFIG_WIDTHS = 16, EMBI_MODEL_TYPE_MAX = 64 };
+enum { EMBI_CONFIG_WIDTHS = 16, EMBI_CONFIG_WIDTH_NAMES = 7, EMBI_MODEL_TYPE_MAX = 64 };
+
+/* The keys of those numbers, the one that is most likely d first. */
+extern const char *const embi_config_width_names[EMBI_CONFIG_WIDTH_NAMES];
 
 struct embi_config {
     bool found;                          /* there is a config.json                           */
@@ -19,7 +22,9 @@ struct embi_config {
     uint64_t vocab_size;                 /* 0: not said                                      */
     uint64_t widths[EMBI_CONFIG_WIDTHS]; /* [n_widths] numbers that may be d: hidden_size ... */
     int n_widths;
-    int tied; /* tie_word_embeddings: 1, 0; -1: not said */
+    int tied;     /* tie_word_embeddings: 1, 0; -1: not said */
+    bool has_pad; /* pad_token_id is a number, at the top */
+    uint64_t pad;
 };
 
 /* Reads dir/config.json; without one *config is empty. EMB_BAD_DATA with the place: it is not JSON.

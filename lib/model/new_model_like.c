@@ -44,25 +44,13 @@ static emb_status take_head(struct emb_new_model *n, struct embi_model *m, emb_d
     return take(n, EMB_NEW_HEAD, m, head, dtype, err);
 }
 
-/* Ends of the names that tables of learned positions have. */
-static bool names_positions(emb_str name)
-{
-    static const char *const ends[] = {"wpe.weight", "position_embeddings.weight",
-                                       "position_embedding.weight", "embed_positions.weight",
-                                       "positions_embed.weight"};
-    for (size_t i = 0; i < EMBI_LEN(ends); i++)
-        if (embi_str_ends_in(name, ends[i]))
-            return true;
-    return false;
-}
-
 /* The first that fits. */
 static emb_status take_positions(struct emb_new_model *n, struct embi_model *m, emb_dtype dtype,
                                  emb_err *err)
 {
     for (size_t i = 0; i < m->weights.n_tensors; i++) {
         const struct embi_tensor *t;
-        if (!names_positions(m->weights.tensors[i].name))
+        if (!embi_names_positions(m->weights.tensors[i].name))
             continue;
         emb_status status = embi_weights_read(&m->weights, i, &t, err);
         if (status)

@@ -33,6 +33,8 @@ struct embi_tokenizer_changes {
     size_t n_renames;
     const struct embi_token_role *roles; /* [n_roles] */
     size_t n_roles;
+    const uint64_t *pad; /* the id that the pad token must have, as positions are counted from it;
+                            NULL: any */
     bool fill_gaps; /* give tokens to ids that loaders would number differently; without new tokens
                        only where that can be done, and nothing is refused */
 };

@@ -188,6 +188,21 @@ static emb_status find_role(const char *name, size_t *role, emb_err *err)
                      "there is no role '%s': expected bos, eos, pad, unk, sep, cls or mask", name);
 }
 
+/* Position 0 of some models stands behind the row of the pad id: with another pad id every token
+ * would get another position, or none that the table has. */
+static emb_status check_pad(const struct embi_tokenizer_change *c, const struct embi_token_role *r,
+                            uint64_t id, emb_err *err)
+{
+    const uint64_t *pad = c->changes->pad;
+    char shown[EMBI_SHOW_MAX];
+    if (!pad || strcmp(r->role, "pad") != 0 || id == *pad)
+        return EMB_OK;
+    return embi_fail(err, EMB_UNSUPPORTED, -1,
+                     "pad: '%s' has the id %" PRIu64 ", and this model counts positions from its "
+                     "pad id, %" PRIu64 ": with another one it computes something else",
+                     embi_show(shown, r->token), id, *pad);
+}
+
 emb_status embi_tokenizer_role(struct embi_tokenizer_change *c, const struct embi_token_role *r,
                                emb_err *err)
 {
@@ -201,6 +216,9 @@ emb_status embi_tokenizer_role(struct embi_tokenizer_change *c, const struct emb
         return embi_fail(err, EMB_NOT_FOUND, -1,
                          "%s: '%s' is not in the vocabulary; --add-token adds it", r->role,
                          embi_show(shown, r->token));
+    status = check_pad(c, r, id.id, err);
+    if (status)
+        return status;
     id.made = roles[role].made;
     (void)snprintf(text.key, sizeof text.key, "%s_token", r->role);
     (void)snprintf(id.key, sizeof id.key, "%s_token_id", r->role);

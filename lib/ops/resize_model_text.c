@@ -7,6 +7,7 @@
 #include "ops/resize_model.h"
 
 #include "model/config_edit.h"
+#include "model/positions.h"
 #include "model/sidecar.h"
 #include "util/err.h"
 
@@ -111,7 +112,9 @@ static emb_status list_changes(const emb_model_resize *r, struct changes *c, emb
 static emb_status edit_tokenizer(emb_model_resize *r, emb_err *err)
 {
     struct changes c = {0};
+    uint64_t pad = embi_positions_pad(&r->m->config);
     emb_status status = list_changes(r, &c, err);
+    c.all.pad = embi_positions_follow_pad(&r->m->config) ? &pad : NULL;
     bool any = c.all.n_add || c.all.n_renames || c.all.n_roles || c.all.fill_gaps;
     if (!status && any)
         status = embi_tokenizer_edit(&r->ctx->env, r->m->dir, &r->m->tokenizer, &c.all, &r->edits,

@@ -68,3 +68,12 @@ cp -r before named
 try named --rename-token a=A --add-token a -o out
 cp -r "$DATA/golden/torch2/sharded" torch
 try torch --rows 9 -o out
+# RoBERTa's positions begin behind the pad id, which may be written again and not changed
+mkdir rob
+printf '{"model_type": "roberta", "hidden_size": 2, "vocab_size": 3, "pad_token_id": 1}\n' > rob/config.json
+cp before/tokenizer.json rob/
+embtool init 3 2 --dist constant:1 --name roberta.embeddings.word_embeddings.weight -o rob/model.safetensors -q > /dev/null
+try rob --role pad=c -o out
+try rob --add-token x --role pad=x -o out
+embtool resize rob --role pad=b -o rob2 -q > /dev/null && cat rob2/tokenizer_config.json
+try rob --role eos=c -o rob3
