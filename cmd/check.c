@@ -39,7 +39,7 @@ static void put_word(struct embi_buf *out, const char *word)
 static emb_str mending(struct embi_buf *buf, const char *dir, const char *mend)
 {
     buf->n = 0;
-    embi_buf_text(buf, "embtool resize ");
+    embi_buf_text(buf, dir[0] == '-' ? "embtool resize ./" : "embtool resize ");
     put_word(buf, dir);
     embi_buf_byte(buf, ' ');
     embi_buf_text(buf, mend);
@@ -111,7 +111,10 @@ static int run_check(struct run *run, void *opts)
     watch_file(run, run->table_name);
     if (emb_check_model(run->ctx, run->table_name, &check, &err) != EMB_OK)
         return fail(run, run->table_name, &err);
-    if (check.n_faults == 0)
+    if (check.n_faults == 0 && check.tokens == 0)
+        note(run, run->table_name, "%" PRIu64 " rows, no tokenizer: the parts that are here agree",
+             check.rows);
+    else if (check.n_faults == 0)
         note(run, run->table_name, "%" PRIu64 " rows, %" PRIu64 " ids of tokens: all parts agree",
              check.rows, check.tokens);
     code = say(run, &check);
@@ -126,8 +129,9 @@ const struct cmd cmd_check = {
     .usage = "[DIR]",
     .about =
         "Compares what loaders of a model directory compare, or should: the tokenizer's ids with "
-        "the rows of the embedding, tokenizer files with each other, sizes in config.json, an "
-        "output table, copies and output biases, special tokens and their ids, the index of "
+        "the rows of the embedding, tokenizer files with each other, sizes in config.json, tables "
+        "of positions, an output table, copies and output biases, special tokens and their ids, "
+        "the index of "
         "shards. Each "
         "disagreement is a line: what, which parts with both numbers, and the command that mends "
         "it, parted by tabs. Exit 1 if there is one.",

@@ -1191,8 +1191,9 @@ typedef struct emb_check {
 
 /* Compares the parts of a model directory that loaders compare, or should: the tokenizer's
  * ids and the rows of the embedding; the files that say what ids tokens have, with each other and
- * with the ids that loaders give; vocab_size and its like in config.json; the rows of a stored
- * output table and of copies, the entries of output biases; tie_word_embeddings and what is stored;
+ * with the ids that loaders give; vocab_size, widths and lengths in config.json; the rows of a
+ * stored output table and of copies, the entries of output biases; tie_word_embeddings and what is
+ * stored;
  * the ids of special tokens, in config.json and generation_config.json, with each other, with the
  * rows and with the tokenizer's tokens; the index of shards with the shards. Reads headers, and the
  * bytes of tensors that may be copies. url: the directory, a file in it, or hf://org/model.

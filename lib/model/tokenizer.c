@@ -78,11 +78,13 @@ static emb_status read_file(const struct embi_env *env, struct embi_io *file, co
         t->kind = kind ? kind : kind_of(&src);
         status = readers[t->kind](&src, err);
     }
-    if (status)
+    if (status) {
         embi_tokenizer_free(t);
-    else
-        embi_token_conflict_report(&src);
-    return status;
+        return status;
+    }
+    t->conflict = src.conflict;
+    embi_token_conflict_report(&src);
+    return EMB_OK;
 }
 
 emb_status embi_tokenizer_open_io(const struct embi_env *env, struct embi_io *file,

@@ -42,6 +42,13 @@ struct embi_tokenizer_part {
 
 enum { EMBI_TOKENIZER_PARTS = 3 }; /* a tokenizer file, tokenizer_config.json, added_tokens.json */
 
+/* Ids of a file that have been given two contents. */
+struct embi_token_conflict {
+    uint64_t n; /* how often that happened */
+    uint64_t id;
+    emb_str kept, other; /* of the first such id */
+};
+
 struct embi_tokenizer {
     enum embi_tokenizer_kind kind; /* of the file that most tokens came from                     */
     emb_str *tokens;               /* [n] by id; s NULL: no token has that id                    */
@@ -50,6 +57,7 @@ struct embi_tokenizer {
     uint64_t next_id;              /* what the loaders give the next token that is added: with   */
                                    /* holes in the vocabulary this may be less than n            */
     struct embi_pieces pieces;
+    struct embi_token_conflict conflict; /* in that file */
 
     uint64_t capacity; /* of tokens */
     struct embi_tokenizer_part parts[EMBI_TOKENIZER_PARTS];

@@ -11,13 +11,6 @@
 #include "model/tokenizer.h"
 #include "util/json.h"
 
-/* The ids of the file that have been given two contents. */
-struct embi_token_conflict {
-    uint64_t n; /* how often that happened */
-    uint64_t id;
-    emb_str kept, other; /* of the first such id */
-};
-
 struct embi_token_source {
     const struct embi_env *env;
     const char *path; /* for the log */

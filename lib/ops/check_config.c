@@ -67,18 +67,70 @@ static void check_missing(struct embi_checking *c, const struct embi_config_obje
                    c->model->config.type, c->name, c->rows);
 }
 
+/* *key: the first key of the objects that holds a width; NULL: none does. */
+static emb_status find_width(const struct embi_json_value *objects, int n, const char **key,
+                             uint64_t *width, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    *key = NULL;
+    for (int i = 0; !status && !*key && i < n; i++)
+        for (size_t k = 0; !status && !*key && k < EMBI_CONFIG_WIDTH_NAMES; k++) {
+            struct embi_json_value v;
+            const char *name = embi_config_width_names[k];
+            status = embi_json_member_of(objects[i].s, objects[i].n, name, &v, err);
+            if (!status && embi_json_u64(&v, width) && *width)
+                *key = name;
+        }
+    return status;
+}
+
+/* Models may have several widths, and any of them be the embedding's. What a packed table's shape
+ * says is not its width. */
+static emb_status check_width(struct embi_checking *c, const struct embi_json_value *objects, int n,
+                              emb_err *err)
+{
+    const struct embi_config *config = &c->model->config;
+    const struct embi_tensor *t;
+    const char *key;
+    uint64_t width;
+    emb_err packed;
+    size_t table = c->vocab.list[0].tensor;
+    emb_status status = embi_weights_read(&c->model->weights, table, &t, err);
+    if (status || t->ndim != 2 || !embi_architecture_of(config) ||
+        embi_config_has_width(config, t->shape[1]) ||
+        embi_refuse_quantised(&c->model->weights, table, &packed))
+        return status;
+    status = find_width(objects, n, &key, &width, err);
+    if (!status && key)
+        embi_check_say(c, "config", NULL,
+                       "config.json: %s is %" PRIu64 ", rows of %s have %" PRIu64 " numbers", key,
+                       width, c->name, t->shape[1]);
+    return status;
+}
+
+/* sentence-transformers has tables that are whole models, and says elsewhere what they are. */
+static void say_no_config(struct embi_checking *c)
+{
+    if (!embi_str_is(c->model->weights.tensors[c->vocab.list[0].tensor].name, "embedding.weight"))
+        embi_check_say(c, "config", NULL, "there is no config.json, without which loaders fail");
+}
+
 emb_status embi_check_config(struct embi_checking *c, emb_err *err)
 {
     struct embi_sidecar file;
     struct embi_config_objects found;
     struct embi_json_value objects[2];
     emb_status status = embi_sidecar_open(c->env, c->model->dir, "config.json", &file, err);
+    if (!status && !file.io)
+        say_no_config(c);
     if (status || !file.io)
         return status;
     status = embi_config_objects_find(file.s, file.n, &found, err);
     int n = status ? 0 : embi_config_text_objects(&found, objects);
     for (int i = 0; !status && i < n; i++)
         status = check_object(c, &objects[i], err);
+    if (!status)
+        status = check_width(c, objects, n, err);
     if (!status)
         check_missing(c, &found);
     embi_sidecar_close(&file);

@@ -23,6 +23,15 @@ static const char *mend_key(struct embi_checking *c, const struct embi_role_file
     return NULL;
 }
 
+/* An id that a token has: rows up to it mend that. Else the token that has the role does. */
+static const char *mend_range(struct embi_checking *c, const struct embi_role_files *f,
+                              const struct embi_json_value *key, uint64_t id, struct embi_buf *mend)
+{
+    if (id < c->tokenizer.n && c->tokenizer.tokens[id].s)
+        return embi_check_mend_rows(c, EMBI_MEND);
+    return key ? mend_key(c, f, key, mend) : NULL;
+}
+
 static void say_range(struct embi_checking *c, const char *file, const struct embi_json_value *key,
                       uint64_t id, const char *mend)
 {
@@ -42,7 +51,7 @@ static void check_range(struct embi_checking *c, const struct embi_role_files *f
     struct embi_buf mend = {0};
     uint64_t id;
     if (embi_json_u64(v, &id) && id >= c->rows)
-        say_range(c, file, key, id, mend_key(c, f, key, &mend));
+        say_range(c, file, key, id, mend_range(c, f, key, id, &mend));
     embi_buf_free(&mend);
     if (v->kind != EMBI_JSON_ARRAY)
         return;
@@ -50,7 +59,7 @@ static void check_range(struct embi_checking *c, const struct embi_role_files *f
     embi_json_enter(&j, EMBI_JSON_ARRAY);
     while (embi_json_item(&j) && embi_json_skip(&j, &item))
         if (embi_json_u64(&item, &id) && id >= c->rows)
-            say_range(c, file, key, id, NULL);
+            say_range(c, file, key, id, mend_range(c, f, NULL, id, &mend));
 }
 
 static emb_status check_ids_of(struct embi_checking *c, const struct embi_role_files *f,

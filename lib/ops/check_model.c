@@ -1,6 +1,6 @@
-/* check_model.c - do the parts of a model directory agree? Tables and their sizes here, config.json
- * in check_config.c, special ids and roles in check_ids.c and check_roles.c, the index of shards in
- * check_index.c.
+/* check_model.c - do the parts of a model directory agree? Tables and their sizes here, the
+ * tokenizer in check_tokenizer.c, config.json in check_config.c and check_positions.c, special ids
+ * and roles in check_ids.c and check_roles.c, the index of shards in check_index.c.
  *
  * Headers are read, and of tensors only the bytes of those that may be copies of each other.
  * Implements docs/formats/model.md, "what loaders check".
@@ -8,7 +8,6 @@
 #include "ops/check_model.h"
 
 #include "model/hub.h"
-#include "model/token_sources.h"
 #include "util/err.h"
 
 #include <inttypes.h>
@@ -26,6 +25,7 @@ void embi_check_say(struct embi_checking *c, const char *what, const char *mend,
     emb_check *check = c->check;
     va_list args;
     struct embi_buf message = {0};
+    mend = c->mends_none ? NULL : mend;
     char *options = mend ? strdup(mend) : NULL;
     va_start(args, format);
     embi_buf_vprint(&message, format, args);
@@ -41,6 +41,11 @@ void embi_check_say(struct embi_checking *c, const char *what, const char *mend,
         return;
     }
     faults[check->n_faults++] = (emb_fault){what, text, options};
+}
+
+const char *embi_check_mend_rows(const struct embi_checking *c, const char *mend)
+{
+    return c->rows_stay ? NULL : mend;
 }
 
 void emb_check_free(emb_check *check)
@@ -98,6 +103,34 @@ static emb_status has_head_class(struct embi_checking *c, bool *has, emb_err *er
     return status;
 }
 
+/* Can a resize add rows to tensor i? What it refuses is resize_model.c's to say. */
+static bool rows_stay(const struct embi_checking *c, size_t i)
+{
+    const struct embi_vocab_tensor *t = &c->vocab.list[i];
+    const struct embi_weights *w = &c->model->weights;
+    const struct embi_weights_tensor *named = &w->tensors[t->tensor];
+    emb_err refused;
+    if (t->role == EMBI_VOCAB_PER_LAYER && t->rows < c->rows)
+        return false;
+    return t->rows != c->rows ||
+           w->files[named->file].reader->tensors[named->at].dtype == EMB_DTYPE_NONE ||
+           embi_refuse_quantised(w, t->tensor, &refused) ||
+           (t->axis == 0 && embi_refuse_transposed(c->model, t->tensor, &refused));
+}
+
+/* Which commands would be refused. */
+static void find_what_stays(struct embi_checking *c)
+{
+    const struct embi_weights *w = &c->model->weights;
+    const char *dir = c->model->dir;
+    size_t file = w->tensors[c->vocab.list[0].tensor].file;
+    c->mends_none = w->files[file].reader->format != &embi_format_safetensors ||
+                    (embi_sidecar_exists(dir, "model.safetensors") &&
+                     embi_sidecar_exists(dir, "model.safetensors.index.json"));
+    for (size_t i = 0; i < c->vocab.n; i++)
+        c->rows_stay |= rows_stay(c, i);
+}
+
 /* What config.json says of tied tables, beside what is stored. */
 static emb_status check_tied(struct embi_checking *c, emb_err *err)
 {
@@ -123,70 +156,6 @@ static emb_status check_tied(struct embi_checking *c, emb_err *err)
             "config.json says that the output table is one of its own "
             "(tie_word_embeddings false), but none is stored: loaders make a random one");
     return status;
-}
-
-/* ------------------------------------------------------------------------------------------------
- * The tokenizer
- */
-
-/* Rows that ids may have: static embeddings may store fewer, with a tensor that maps ids to
- * rows. */
-static emb_status rows_for_ids(struct embi_checking *c, uint64_t *rows, emb_err *err)
-{
-    const struct embi_tensor *t;
-    struct embi_weights *w = &c->model->weights;
-    size_t mapping = embi_weights_find(w, (emb_str){"mapping", 7});
-    *rows = c->rows;
-    if (mapping == EMBI_NO_TENSOR || c->model->config.type[0])
-        return EMB_OK;
-    emb_status status = embi_weights_read(w, mapping, &t, err);
-    if (!status && t->ndim == 1)
-        *rows = t->shape[0];
-    return status;
-}
-
-static emb_status check_largest_id(struct embi_checking *c, emb_err *err)
-{
-    const struct embi_tokenizer *t = &c->tokenizer;
-    char shown[EMBI_SHOW_MAX];
-    uint64_t rows;
-    emb_status status = rows_for_ids(c, &rows, err);
-    if (!status && t->n > rows)
-        embi_check_say(c, "tokenizer", EMBI_MEND,
-                       "the token '%s' has the id %" PRIu64 ", the embedding %s has %" PRIu64
-                       " rows",
-                       embi_show(shown, t->tokens[t->n - 1]), t->n - 1, c->name, rows);
-    return status;
-}
-
-/* Files that give a token different ids, and ids that loaders would give otherwise. */
-static emb_status check_sources(struct embi_checking *c, emb_err *err)
-{
-    struct embi_token_sources sources;
-    emb_status status =
-        embi_token_sources_open(c->env, c->model->dir, &c->tokenizer, &sources, err);
-    if (status == EMB_BAD_DATA) {
-        embi_check_say(c, "tokenizer", NULL, "%s", err->msg);
-        return EMB_OK;
-    }
-    if (status)
-        return status;
-    if (sources.gap[0])
-        embi_check_say(c, "tokenizer", sources.unfillable ? NULL : "--force " EMBI_MEND, "%s",
-                       sources.gap);
-    embi_token_sources_free(&sources);
-    return EMB_OK;
-}
-
-static emb_status check_tokenizer(struct embi_checking *c, emb_err *err)
-{
-    emb_status status =
-        embi_tokenizer_open_dir(c->env, c->model->dir, &c->tokenizer, &c->has_tokenizer, err);
-    if (status || !c->has_tokenizer)
-        return status;
-    c->check->tokens = c->tokenizer.n;
-    status = check_largest_id(c, err);
-    return status ? status : check_sources(c, err);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -222,14 +191,18 @@ static emb_status check_all(struct embi_checking *c, emb_err *err)
     if (status || !whole)
         return status;
     status = find_tensors(c, shown, err);
+    if (!status)
+        find_what_stays(c);
     for (size_t i = 1; !status && i < c->vocab.n; i++)
         check_tensor(c, i);
     if (!status)
         status = check_tied(c, err);
     if (!status)
-        status = check_tokenizer(c, err);
+        status = embi_check_tokenizer(c, err);
     if (!status)
         status = embi_check_config(c, err);
+    if (!status)
+        status = embi_check_positions(c, err);
     if (!status)
         status = embi_check_ids(c, err);
     return status;

@@ -16,19 +16,36 @@ struct embi_checking {
     uint64_t rows;    /* of the embedding */
     const char *name; /* of the embedding, for messages */
     emb_check *check;
-    bool failed; /* no memory for a finding */
+    bool failed;      /* no memory for a finding */
+    bool mends_none;  /* the model is of a form that is not resized */
+    bool rows_stay;   /* so are the tables: rows cannot be added */
+    bool tokens_stay; /* tokenizer files contradict each other, so they cannot be edited */
 };
 
-/* Adds a finding. what: a constant; mend: options of `embtool resize DIR`, copied, or NULL. */
+/* Adds a finding. what: a constant; mend: options of `embtool resize DIR`, copied, or NULL; left
+ * out where the model cannot be resized. */
 void embi_check_say(struct embi_checking *c, const char *what, const char *mend, const char *format,
                     ...) EMBI_PRINTF(4, 5);
 
 /* The options that make a resize put sizes right. */
 #define EMBI_MEND "--in-place"
 
+/* The options, or NULL if the rows that they add, or the tokens, cannot be. */
+const char *embi_check_mend_rows(const struct embi_checking *c, const char *mend);
+
+/* The tokenizer, which is opened, and its files. */
+emb_status embi_check_tokenizer(struct embi_checking *c, emb_err *err);
+
+/* Tokenizer files that hold the same tokens. */
+emb_status embi_check_vocabularies(struct embi_checking *c, emb_err *err);
+
 /* Sizes that config.json says, and ids that it and generation_config.json give special tokens. */
 emb_status embi_check_config(struct embi_checking *c, emb_err *err);
 emb_status embi_check_ids(struct embi_checking *c, emb_err *err);
+
+/* Tables of learned positions: how many rows config.json promises, and whether the row of the pad
+ * token is one of them. */
+emb_status embi_check_positions(struct embi_checking *c, emb_err *err);
 
 /* Files that speak of the roles of tokens; empty where they are not there. */
 struct embi_role_files {

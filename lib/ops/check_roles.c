@@ -5,6 +5,7 @@
 #include "ops/check_model.h"
 
 #include "model/config_objects.h"
+#include "model/positions.h"
 #include "model/text_edit.h"
 #include "util/err.h"
 
@@ -62,7 +63,11 @@ const char *embi_check_mend_role(struct embi_checking *c, const struct embi_role
 {
     uint64_t id;
     emb_str token;
-    if (!role_token(c, f, role, &id, &token) || id >= c->rows || memchr(token.s, '\0', token.n))
+    if (c->tokens_stay || !role_token(c, f, role, &id, &token) || id >= c->rows ||
+        memchr(token.s, '\0', token.n))
+        return NULL;
+    if (strcmp(role, "pad") == 0 && embi_positions_follow_pad(&c->model->config) &&
+        id != embi_positions_pad(&c->model->config))
         return NULL;
     embi_buf_print(mend, "--role %s=", role);
     embi_buf_quoted(mend, token.s, token.n);
@@ -209,7 +214,7 @@ static void say_unknown(struct embi_checking *c, const char *file, const char *r
     struct embi_buf mend = {0};
     char shown[EMBI_SHOW_MAX];
     const char *options = NULL;
-    if (!memchr(text.s, '\0', text.n)) {
+    if (!c->tokens_stay && !c->rows_stay && !memchr(text.s, '\0', text.n)) {
         embi_buf_text(&mend, "--add-token ");
         embi_buf_quoted(&mend, text.s, text.n);
         embi_buf_text(&mend, " --special " EMBI_MEND);
@@ -237,6 +242,25 @@ static void check_text(struct embi_checking *c, const char *file, const char *ro
     embi_buf_free(&text);
 }
 
+/* Do the two tokenizer files give the role the same token? */
+static void check_same(struct embi_checking *c, const struct embi_role_files *f, const char *role,
+                       const struct embi_json_value *text, const struct embi_json_value *again)
+{
+    struct embi_buf a = {0}, b = {0}, mend = {0};
+    char shown[EMBI_SHOW_MAX], other[EMBI_SHOW_MAX];
+    if (text->kind == EMBI_JSON_STRING && again->kind == EMBI_JSON_STRING &&
+        embi_json_string(text, &a) && embi_json_string(again, &b) &&
+        !embi_str_equal((emb_str){a.s, a.n}, (emb_str){b.s, b.n}))
+        embi_check_say(c, "tokenizer", embi_check_mend_role(c, f, role, &mend),
+                       "special_tokens_map.json: %s_token is '%s', tokenizer_config.json says '%s'",
+                       role, embi_show(other, (emb_str){b.s, b.n}),
+                       embi_show(shown, (emb_str){a.s, a.n}));
+    c->failed |= a.failed || b.failed;
+    embi_buf_free(&a);
+    embi_buf_free(&b);
+    embi_buf_free(&mend);
+}
+
 /* Classes that read a SentencePiece model or ranks bring special tokens of their own. */
 static bool lists_all(const struct embi_checking *c)
 {
@@ -248,13 +272,16 @@ static bool lists_all(const struct embi_checking *c)
 static emb_status check_vocabulary(struct embi_checking *c, const struct embi_role_files *f,
                                    emb_err *err)
 {
-    for (size_t i = 0; lists_all(c) && i < EMBI_CHECK_ROLE_NAMES; i++) {
+    for (size_t i = 0; c->has_tokenizer && i < EMBI_CHECK_ROLE_NAMES; i++) {
         const char *role = embi_check_role_names[i];
         struct embi_json_value text, again;
         if (role_text(&f->tokenizer, role, &text, err))
             return embi_fail_in(err, "tokenizer_config.json");
         if (role_text(&f->map, role, &again, err))
             return embi_fail_in(err, "special_tokens_map.json");
+        check_same(c, f, role, &text, &again);
+        if (!lists_all(c))
+            continue;
         check_text(c, "tokenizer_config.json", role, &text, NULL);
         check_text(c, "special_tokens_map.json", role, &again, &text);
     }

@@ -24,9 +24,12 @@ model c; config '"vocab_size": 3, "eos_token_id": 1'; mends
 model c; config '"vocab_size": 3, "text_config": {"eos_token_id": 1}'; mends
 model "it's \$HOME \`x\`"; config '"vocab_size": 3, "eos_token_id": 1'; mends
 model "$(printf '<%0120d>' 7)"; config '"vocab_size": 3, "eos_token_id": 1'; mends
-# a token past the end of the table
+# a token past the end of the table, and an id that is its
 model c; config '"vocab_size": 3'
 sed -i 's/"c": 2/"c": 2, "d": 3/' m/tokenizer.json; mends
+model c; config '"vocab_size": 3, "eos_token_id": 3'
+sed -i 's/"c": 2/"c": 2, "d": 3/' m/tokenizer.json
+echo '{"eos_token": "d"}' > m/tokenizer_config.json; mends
 # the sum of an index
 model c; config '"vocab_size": 3'
 mv m/model.safetensors m/one.safetensors
@@ -39,6 +42,13 @@ echo '{"pad_token": "<p d>", "eos_token": "c"}' > m/tokenizer_config.json; mends
 # two files that do not agree, and the tokenizer does with one of them
 model c; config '"vocab_size": 3, "eos_token_id": 1'
 echo '{"eos_token_id": 2}' > m/generation_config.json; mends
+# two files that give a role another token
+model c; config '"vocab_size": 3, "eos_token_id": 2'
+echo '{"eos_token": "b"}' > m/special_tokens_map.json; mends
+# a directory whose name begins like an option
+model c; config '"vocab_size": 9'
+mv m ./-d; embtool check -- -d > lines || true
+cat lines; cut -f 3 lines > commands; sh -eu commands > /dev/null 2>&1; embtool check -- -d
 # an id in a list stays where it is, whatever a command would say
 model c; config '"vocab_size": 3, "eos_token_id": [2, 99]'
 embtool check m || echo "exit $?"

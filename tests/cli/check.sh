@@ -32,3 +32,8 @@ cp n/* $snapshot/
 HF_HUB_CACHE=cache check hf://org/model
 HF_HUB_CACHE=cache check hf://org/model --json | head -n 1
 HF_HUB_CACHE=cache check hf://org/other
+# what is not there is said, as a finding where loaders need it
+embtool init 3 2 --arch llama -o bare/ -q > /dev/null
+check bare
+rm bare/config.json
+check bare

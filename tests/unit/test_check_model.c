@@ -210,6 +210,150 @@ Test(check_model, tokenizer_files)
     finds(1, "tokenizer", "2 entries, its largest id is 2", "--force --in-place");
 }
 
+/* Libraries that read the one file and those that read the other would part. */
+Test(check_model, two_vocabularies)
+{
+    put_model();
+    fixture_text("vocab.json", "{\"a\": 0, \"b\": 1, \"c\": 2}");
+    fixture_text("vocab.txt", "a\nb\nc\nb\n"); /* the last line is of a token that is right too */
+    finds(0, NULL, NULL, NULL);
+    fixture_text("vocab.json", "{\"a\": 1, \"b\": 0, \"c\": 2, \"e\": 3}");
+    finds(1, "tokenizer",
+          "'b' has the id 0 in vocab.json and 1 in tokenizer.json, and 1 more differ", NULL);
+    fixture_text("vocab.json", "{\"a\": 0, \"x\": 1, \"c\": 2}");
+    finds(1, "tokenizer", "id 1 is 'x' in vocab.json and 'b' in tokenizer.json", NULL);
+    fixture_text("vocab.json", "{\"a\": ");
+    finds(1, "tokenizer", "vocab.json: ", NULL);
+    unlink("vocab.json");
+    fixture_text("vocab.txt", "b\na\nc\n");
+    finds(1, "tokenizer", "'b' has the id 0 in vocab.txt and 1 in tokenizer.json", NULL);
+}
+
+Test(check_model, two_tokens_of_an_id)
+{
+    put_model();
+    put_tokens("\"a\": 0, \"x\": 0, \"c\": 2"); /* as many entries as ids */
+    finds(1, "tokenizer", "id 0 has two tokens, 'a' and 'x'", NULL);
+}
+
+Test(check_model, a_role_with_two_tokens)
+{
+    put_model();
+    fixture_text("tokenizer_config.json", "{\"eos_token\": \"c\", \"bos_token\": \"a\"}");
+    fixture_text("special_tokens_map.json",
+                 "{\"eos_token\": {\"content\": \"b\"}, \"bos_token\": \"a\"}");
+    finds(1, "tokenizer",
+          "special_tokens_map.json: eos_token is 'b', tokenizer_config.json says 'c'",
+          "--role eos='c' --in-place");
+}
+
+Test(check_model, widths)
+{
+    put_model();
+    fixture_text("config.json",
+                 "{\"model_type\": \"llama\", \"hidden_size\": 3, \"vocab_size\": 3}");
+    finds(1, "config", "hidden_size is 3, rows of model.embed_tokens.weight have 2 numbers", NULL);
+    fixture_text("config.json", "{\"model_type\": \"llama\", \"hidden_size\": 3, "
+                                "\"embedding_size\": 2, \"vocab_size\": 3}");
+    finds(0, NULL, NULL, NULL);
+    fixture_text("config.json", "{\"model_type\": \"llava\", \"text_config\": {\"model_type\": "
+                                "\"llama\", \"hidden_size\": 4}}");
+    finds(1, "config", "hidden_size is 4", NULL);
+    fixture_text("config.json", "{\"model_type\": \"unheard-of\", \"hidden_size\": 3}");
+    finds(0, NULL, NULL, NULL);
+}
+
+/* BART and its like have two rows before that of position 0, the others none. */
+Test(check_model, learned_positions)
+{
+    static const struct fixture_tensor gpt2[] = {{"transformer.wpe.weight", 4, 2, 0, NULL},
+                                                 {"transformer.wte.weight", 3, 2, 0, NULL}};
+    static const struct fixture_tensor opt[] = {
+        {"model.decoder.embed_positions.weight", 4, 2, 0, NULL},
+        {"model.decoder.embed_tokens.weight", 3, 2, 0, NULL}};
+    put_model();
+    put_tensors("model.safetensors", gpt2, 2, 1);
+    fixture_text("config.json", "{\"model_type\": \"gpt2\", \"n_embd\": 2, \"vocab_size\": 3, "
+                                "\"n_positions\": 4}");
+    finds(0, NULL, NULL, NULL);
+    fixture_text("config.json", "{\"model_type\": \"gpt2\", \"n_embd\": 2, \"vocab_size\": 3, "
+                                "\"n_positions\": 5}");
+    finds(1, "config", "n_positions is 5, the positions transformer.wpe.weight have 4 rows", NULL);
+    put_tensors("model.safetensors", opt, 2, 1);
+    fixture_text("config.json", "{\"model_type\": \"opt\", \"hidden_size\": 2, "
+                                "\"vocab_size\": 3, \"max_position_embeddings\": 2}");
+    finds(0, NULL, NULL, NULL);
+    fixture_text("config.json", "{\"model_type\": \"opt\", \"hidden_size\": 2, "
+                                "\"vocab_size\": 3, \"max_position_embeddings\": 4}");
+    finds(1, "config", "have 4 rows, 2 of them before position 0", NULL);
+}
+
+/* RoBERTa's row of position 0 is the one behind that of the pad id. */
+Test(check_model, pad_id_and_positions)
+{
+#define ROBERTA                                                             \
+    "{\"model_type\": \"roberta\", \"hidden_size\": 2, \"vocab_size\": 6, " \
+    "\"max_position_embeddings\": 4, \"pad_token_id\": "
+    static const struct fixture_tensor tensors[] = {
+        {"roberta.embeddings.position_embeddings.weight", 4, 2, 0, NULL},
+        {"roberta.embeddings.word_embeddings.weight", 6, 2, 0, NULL}};
+    put_model();
+    put_tensors("model.safetensors", tensors, 2, 1);
+    fixture_text("config.json", ROBERTA "2}");
+    finds(0, NULL, NULL, NULL);
+    fixture_text("config.json", ROBERTA "3}");
+    finds(1, "special id",
+          "pad_token_id is 3, the positions roberta.embeddings.position_embeddings.weight, which "
+          "are counted from it, have 4 rows",
+          NULL);
+    fixture_text("config.json", ROBERTA "0}");
+    fixture_text("tokenizer_config.json", "{\"pad_token\": \"b\"}");
+    finds(1, "special id", "pad_token_id is 0", NULL); /* a role would move every position */
+}
+
+Test(check_model, parts_that_are_missing)
+{
+    put_model();
+    unlink("config.json");
+    finds(1, "config", "there is no config.json", NULL);
+    put_model();
+    unlink("tokenizer.json");
+    finds(0, NULL, NULL, NULL);
+    cr_expect_eq(check.tokens, 0);
+}
+
+/* Only commands that are not refused. */
+Test(check_model, mends_that_cannot_be)
+{
+    static const struct fixture_tensor head[] = {{"model.embed_tokens.weight", 3, 2, 0, NULL},
+                                                 {"lm_head.weight", 2, 2, 0, NULL}};
+    put_model();
+    put_tensors("model.safetensors", head, 2, 1);
+    put_tokens("\"a\": 0, \"b\": 1, \"c\": 2, \"d\": 3");
+    finds(2, "head", "lm_head.weight has 2 rows", NULL);
+    cr_expect_str_eq(check.faults[1].what, "tokenizer");
+    cr_expect_null(check.faults[1].mend);
+    put_model();
+    fixture_text("added_tokens.json", "{\"b\": 2}");
+    fixture_text("config.json", CONFIG "\"eos_token_id\": 1}");
+    fixture_text("tokenizer_config.json", "{\"eos_token\": \"c\", \"pad_token\": \"p\"}");
+    finds(3, "tokenizer", "'b' has the id 1", NULL);
+    cr_expect_null(check.faults[1].mend);
+    cr_expect_null(check.faults[2].mend);
+}
+
+/* A token has that id, and only its row is missing. */
+Test(check_model, ids_of_tokens_past_the_end)
+{
+    put_model();
+    put_tokens("\"a\": 0, \"b\": 1, \"c\": 2, \"d\": 3");
+    fixture_text("config.json", CONFIG "\"eos_token_id\": [3, 4], \"pad_token_id\": 3}");
+    finds(4, "tokenizer", "'d' has the id 3", "--in-place");
+    cr_expect_str_eq(check.faults[1].mend, "--in-place");
+    cr_expect(strstr(check.faults[2].message, "eos_token_id is 4") && !check.faults[2].mend);
+    cr_expect_str_eq(check.faults[3].mend, "--in-place");
+}
+
 Test(check_model, index_of_shards)
 {
     static const struct fixture_tensor norm[] = {{"model.norm.weight", 2, 0, 0, NULL}};
