@@ -6,6 +6,7 @@
  */
 #include "resize.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -162,12 +163,41 @@ static int open_input(struct resize *rz)
     return resize_check_table_opts(rz);
 }
 
+static bool is_empty(const char *dir)
+{
+    DIR *d = opendir(dir);
+    int entries = 0;
+    while (d && entries <= 2 && readdir(d)) /* "." and ".." */
+        entries++;
+    if (d)
+        closedir(d);
+    return entries <= 2;
+}
+
+/* What could not be written is not planned. The writer looks again, for what came meanwhile. */
+static int check_existing(struct resize *rz)
+{
+    const char *target = rz->opts->common.output;
+    struct stat st;
+    emb_err file = {.status = EMB_EXISTS, .at = -1, .msg = "exists, and is no directory"};
+    emb_err other = {.status = EMB_EXISTS, .at = -1, .msg = "exists; --force overwrites it"};
+    if (!target || rz->opts->common.force || is_stream(target) || stat(target, &st) != 0)
+        return EXIT_DONE;
+    if (S_ISREG(st.st_mode))
+        return fail(rz->run, target, rz->is_model ? &file : &other);
+    bool dir = rz->is_model && S_ISDIR(st.st_mode) && !is_empty(target) &&
+               !is_same_file(target, rz->opts->common.table);
+    return dir ? fail(rz->run, target, &other) : EXIT_DONE;
+}
+
 static int run_resize(struct run *run, void *opts)
 {
     struct resize rz = {.run = run, .opts = opts};
     int code = open_input(&rz);
     if (!code)
         code = resize_args(&rz);
+    if (!code)
+        code = check_existing(&rz);
     if (!code)
         code = rz.is_model ? resize_model(&rz) : resize_table(&rz);
     resize_args_free(&rz);

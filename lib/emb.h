@@ -1039,8 +1039,8 @@ typedef struct emb_resize {
 } emb_resize;
 
 /* Free with emb_resize_free. EMB_BAD_ARG: what is asked would make the table smaller without
- * `shrink`, or makes no sense. EMB_UNSUPPORTED: the table's format needs a token for every row and
- * some would have none. */
+ * `shrink`, or makes no sense. EMB_UNSUPPORTED: the table's format is not rewritten, or needs a
+ * token for every row and some would have none. */
 EMB_API emb_status emb_resize_plan(const emb_table *table, const emb_resize_opts *opts,
                                    emb_resize *plan, emb_err *err);
 EMB_API void emb_resize_free(emb_resize *plan);

@@ -29,15 +29,36 @@ static const struct embi_rewriter *const rewriters[] = {
     &rewriter_raw,
 };
 
+static const struct embi_rewriter *rewriter_of(const struct embi_format *format)
+{
+    for (size_t i = 0; i < EMBI_LEN(rewriters); i++)
+        if (rewriters[i]->format == format)
+            return rewriters[i];
+    return NULL;
+}
+
+static emb_status refuse_format(const struct embi_format *format, emb_err *err)
+{
+    return embi_fail(err, EMB_UNSUPPORTED, -1, "%s files cannot be rewritten", format->name);
+}
+
+emb_status embi_rewrite_allowed(const struct embi_format *format, emb_dtype dtype, emb_err *err)
+{
+    if (!rewriter_of(format))
+        return refuse_format(format, err);
+    return emb_dtype_block(dtype) > 1
+               ? embi_fail(err, EMB_UNSUPPORTED, -1, "blocks of %s cannot be rewritten",
+                           emb_dtype_name(dtype))
+               : EMB_OK;
+}
+
 static emb_status init(struct embi_rewrite *w, const struct embi_reader *r, emb_err *err)
 {
     const void *file;
     *w = (struct embi_rewrite){.r = r, .sink = {.env = r->env, .format = r->format, .n = 1}};
-    for (size_t i = 0; i < EMBI_LEN(rewriters); i++)
-        if (rewriters[i]->format == r->format)
-            w->how = rewriters[i];
+    w->how = rewriter_of(r->format);
     if (!w->how)
-        return embi_fail(err, EMB_UNSUPPORTED, -1, "%s files cannot be rewritten", r->format->name);
+        return refuse_format(r->format, err);
     emb_status status = embi_io_map(r->io, &file, err);
     w->file = status ? NULL : file;
     return status;
@@ -47,9 +68,8 @@ emb_status embi_rewrite_init(struct embi_rewrite *w, const struct embi_reader *r
                              const struct embi_layout *layout, uint64_t rows, emb_err *err)
 {
     emb_status status = init(w, r, err);
-    if (!status && emb_dtype_block(layout->dtype) > 1)
-        status = embi_fail(err, EMB_UNSUPPORTED, -1, "blocks of %s cannot be rewritten",
-                           emb_dtype_name(layout->dtype));
+    if (!status)
+        status = embi_rewrite_allowed(r->format, layout->dtype, err);
     if (status)
         return status;
     w->array = (emb_array){.name = "table", .dtype = layout->dtype, .ndim = 2};
@@ -101,8 +121,7 @@ emb_status embi_rewrite_init_parts(struct embi_rewrite *w, const struct embi_rea
     uint64_t total = 0;
     emb_status status = init(w, r, err);
     if (!status && r->format != &embi_format_safetensors)
-        status =
-            embi_fail(err, EMB_UNSUPPORTED, -1, "%s files cannot be rewritten", r->format->name);
+        status = refuse_format(r->format, err);
     w->parts = parts;
     w->n_parts = n;
     qsort(parts, n, sizeof *parts, by_place);

@@ -47,6 +47,9 @@ struct embi_rewriter {
 extern const struct embi_rewriter embi_rewriter_npy, embi_rewriter_safetensors,
     embi_rewriter_word2vec, embi_rewriter_text;
 
+/* EMB_UNSUPPORTED where tables of that format and type cannot be rewritten. */
+emb_status embi_rewrite_allowed(const struct embi_format *format, emb_dtype dtype, emb_err *err);
+
 /* Prepares to write `rows` rows in place of table `tensor` of r. EMB_UNSUPPORTED for a format that
  * cannot be rewritten. End with embi_rewrite_free, after failure too. */
 emb_status embi_rewrite_init(struct embi_rewrite *w, const struct embi_reader *r, size_t tensor,

@@ -4,6 +4,7 @@
  * of emb.h (Resizing) and of docs/design.md, decisions D1, D2 and D4: spare rows come first, ids go
  * on behind the largest in use, all rows of a token go or stay together.
  */
+#include "fmt/rewrite.h"
 #include "ops/resize.h"
 #include "ops/rowruns.h"
 #include "util/err.h"
@@ -416,7 +417,9 @@ emb_status emb_resize_plan(const emb_table *table, const emb_resize_opts *opts, 
     emb_resize_opts o = embi_resize_opts(opts);
     struct draft d = {.table = table, .o = &o};
     *plan = (emb_resize){0};
-    emb_status status = embi_table_vocab(table, &d.vocab, err);
+    emb_status status = embi_rewrite_allowed(table->reader->format, table->layout.dtype, err);
+    if (!status)
+        status = embi_table_vocab(table, &d.vocab, err);
     if (status)
         return status;
     d.v = table->layout.rows;
