@@ -127,6 +127,19 @@ static const char *role_of(const struct embi_weights *w, const struct roles *rol
     return NULL;
 }
 
+/* The header of a file that was cut may be whole. */
+static void warn_of_cut(const struct listing *l, const struct embi_reader *r)
+{
+    emb_err first = {0}, why;
+    size_t n = 0;
+    for (size_t k = 0; k < r->n_tensors; k++)
+        if (embi_reader_whole(r, k, n ? &why : &first))
+            n++;
+    if (n)
+        embi_log(&l->ctx->env, EMB_LOG_WARNING, r->path,
+                 "the file ends before %zu of its %zu tensors do: %s", n, r->n_tensors, first.msg);
+}
+
 static emb_status list_shard(struct listing *l, const struct embi_weights *w,
                              const struct roles *roles, size_t file, const char *name, emb_err *err)
 {
@@ -134,6 +147,8 @@ static emb_status list_shard(struct listing *l, const struct embi_weights *w,
     emb_status status = EMB_OK;
     for (size_t k = 0; !status && k < r->n_tensors; k++)
         status = add(l, &r->tensors[k], name, role_of(w, roles, file, k), err);
+    if (!status)
+        warn_of_cut(l, r);
     return status;
 }
 

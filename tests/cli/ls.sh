@@ -53,3 +53,7 @@ print(out.decode().replace("\r\n", "|\n"), end="")
 PY
 mkdir pair && embtool init 3 2 --name model.embed_tokens.weight -o pair/a.safetensors > /dev/null && embtool init 12 20 --dtype f16 -o pair/long-name.npy > /dev/null
 python3 screen.py
+# a GGUF file that was cut behind its header, and its tensors are not all there
+head -c -1000 "$DATA/golden/gguf/model_llama.gguf" > cut.gguf
+ls_ cut.gguf 2>&1 > list
+sed -n '$p' list
