@@ -33,14 +33,31 @@ static int push(struct resize *rz, struct names *list, const char *s, size_t n)
     return EXIT_DONE;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* `A, B` is a list for people; here the blank is a part of the token, as it is of many. */
+static void warn_of_blanks(struct resize *rz, const char *option, const char *s, size_t n)
+{
+    char shown[WORD_MAX];
+    if (is_blank(s[0]) || is_blank(s[n - 1]))
+        warn(rz->run, NULL, "%s: '%s' %s with a blank, which is a part of the token", option,
+             word_show(shown, s, n), is_blank(s[0]) ? "begins" : "ends");
+}
+
 /* A,B,C */
 static int push_parts(struct resize *rz, struct names *list, const char *option, const char *text)
 {
     int code = EXIT_DONE;
+    size_t bytes = strlen(text); /* of the whole list, which one token alone is not */
     while (!code && text) {
         size_t n = strcspn(text, ",");
         if (n == 0)
             return usage_error(rz->run, "%s: a token is empty", option);
+        if (n < bytes)
+            warn_of_blanks(rz, option, text, n);
         code = push(rz, list, text, n);
         text = text[n] ? text + n + 1 : NULL;
     }

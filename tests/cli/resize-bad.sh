@@ -56,3 +56,15 @@ late t.npy --rows 3 -o no/such/dir.npy
 printf 'a nan 2\n' > nan.txt
 late nan.txt --add-tokens x -o o.txt
 ls
+# what could not be written is not planned either
+cp "$DATA/golden/npz/deflate.npz" zip.npz
+for o in "-n" "-o out.npz"; do
+    embtool resize zip.npz --rows 100 $o || echo "exit $?"
+done
+embtool init 3 2 -o old.npy -q > /dev/null
+embtool resize old.npy --rows 4 -n -o old.npy || echo "exit $?"
+embtool resize old.npy --rows 4 -n -o old.npy --force | head -n 1
+# a blank behind a comma is said, as it may not be meant; a token alone is meant as it is
+printf 'a 1\nb 2\n' > blank.txt
+embtool resize blank.txt --add-tokens 'x, y,z ' -n | grep ^add
+embtool resize blank.txt --add-tokens ' y' -n | grep ^add
