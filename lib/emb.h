@@ -177,8 +177,9 @@ EMB_API bool emb_dtype_is_float(emb_dtype dtype);
  * the number of finite values that did. To an integer type only a whole number in range can go:
  * EMB_BAD_DATA with err->at = the first element that cannot, where dst is filled up to it.
  * A block type gives f32, which then goes on to other types. EMB_BAD_ARG: EMB_DTYPE_NONE, or n is
- * no multiple of a block type's block. EMB_UNSUPPORTED: to a block type that is another one. src
- * and dst may not overlap; neither needs alignment. */
+ * no multiple of a block type's block. EMB_UNSUPPORTED: to a block type that is another one.
+ * EMB_BAD_DATA with err->at: a number that a block type cannot hold, NaN, an infinity or one beyond
+ * f32. src and dst may not overlap; neither needs alignment. */
 EMB_API emb_status emb_convert(void *dst, emb_dtype dst_dtype, const void *src, emb_dtype src_dtype,
                                size_t n, uint64_t *overflows, emb_err *err);
 

@@ -83,6 +83,22 @@ static size_t span_bytes(emb_dtype dtype, size_t n)
     return n / emb_dtype_block(dtype) * embi_dtype_block_bytes(dtype);
 }
 
+/* Element k at src, number `at` of all, is no finite f32: of the other types f64 alone has more. */
+static emb_status refuse_element(const unsigned char *src, emb_dtype src_dtype, size_t k, size_t at,
+                                 emb_dtype dst_dtype, emb_err *err)
+{
+    double x = NAN;
+    if (src_dtype == EMB_F64)
+        memcpy(&x, src + k * sizeof x, sizeof x);
+    if (isfinite(x))
+        return embi_fail(err, EMB_BAD_DATA, (int64_t)at,
+                         "element %zu, %.9g, is too large for %s: its scales are made from f32", at,
+                         x, emb_dtype_name(dst_dtype));
+    return embi_fail(err, EMB_BAD_DATA, (int64_t)at,
+                     "element %zu is NaN or infinite: %s holds neither", at,
+                     emb_dtype_name(dst_dtype));
+}
+
 /* n numbers of src as blocks, a chunk at a time by way of f32. */
 static emb_status to_blocks(const struct embi_kern *kern, unsigned char *dst, emb_dtype dst_dtype,
                             const unsigned char *src, emb_dtype src_dtype, size_t n,
@@ -91,13 +107,11 @@ static emb_status to_blocks(const struct embi_kern *kern, unsigned char *dst, em
     float chunk[EMBI_BLOCK_MAX];
     for (size_t i = 0; i < n; i += EMBI_BLOCK_MAX) {
         size_t count = embi_min(EMBI_BLOCK_MAX, n - i);
-        emb_status status = embi_convert(kern, chunk, EMB_F32, src + span_bytes(src_dtype, i),
-                                         src_dtype, count, NULL, err);
+        const unsigned char *from = src + span_bytes(src_dtype, i);
+        emb_status status = embi_convert(kern, chunk, EMB_F32, from, src_dtype, count, NULL, err);
         for (size_t k = 0; !status && k < count; k++)
             if (!isfinite(chunk[k]))
-                status = embi_fail(err, EMB_BAD_DATA, (int64_t)(i + k),
-                                   "element %zu is NaN or infinite: %s holds neither", i + k,
-                                   emb_dtype_name(dst_dtype));
+                status = refuse_element(from, src_dtype, k, i + k, dst_dtype, err);
         if (status)
             return status;
         *overflows += embi_blocks_from_f32(dst + span_bytes(dst_dtype, i), dst_dtype, chunk, count);

@@ -243,6 +243,15 @@ Test(blocks, refused)
     cr_expect_eq(emb_convert(b, EMB_Q4_0, x, EMB_F32, 288, NULL, &err), EMB_BAD_DATA);
     cr_expect_eq(err.at, 260);
     cr_expect_str_eq(err.msg, "element 260 is NaN or infinite: q4_0 holds neither");
+    double large[64] = {0};
+    large[40] = -1e39;
+    cr_expect_eq(emb_convert(b, EMB_Q8_0, large, EMB_F64, 64, NULL, &err), EMB_BAD_DATA);
+    cr_expect_eq(err.at, 40);
+    cr_expect_str_eq(err.msg,
+                     "element 40, -1e+39, is too large for q8_0: its scales are made from f32");
+    large[40] = -INFINITY;
+    cr_expect_eq(emb_convert(b, EMB_Q8_0, large, EMB_F64, 64, NULL, &err), EMB_BAD_DATA);
+    cr_expect_str_eq(err.msg, "element 40 is NaN or infinite: q8_0 holds neither");
     codes[144] = 1;     /* d of the second block is the least number of f16, */
     codes[144 + 4] = 1; /* times a scale of 1 */
     codes[144 + 16] = 2;
