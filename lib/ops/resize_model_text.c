@@ -138,6 +138,15 @@ static emb_status edit_config(emb_model_resize *r, emb_err *err)
     return embi_config_edit_rows(&r->ctx->env, r->m->dir, &rows, &r->edits, err);
 }
 
+/* Of any type: bytes say nothing of it where numbers lie in blocks. */
+static int64_t row_elements(const struct embi_tensor *t)
+{
+    int64_t n = 1;
+    for (int i = 1; i < t->ndim; i++)
+        n *= (int64_t)t->shape[i];
+    return n;
+}
+
 /* The sums are those of all shards. One that cannot be read, and has no table, is no reason to
  * stop: what the index says of the others then changes by what is added. */
 static emb_status edit_index(emb_model_resize *r, emb_err *err)
@@ -151,9 +160,8 @@ static emb_status edit_index(emb_model_resize *r, emb_err *err)
         int64_t more = (int64_t)r->rows.rows - (int64_t)r->v.list[i].rows;
         if (!r->entries[i].changes || r->v.list[i].rows == 0)
             continue;
-        int64_t row_bytes = (int64_t)(t->bytes / r->v.list[i].rows);
-        totals.more_bytes += more * row_bytes;
-        totals.more_params += more * (row_bytes / (int64_t)emb_dtype_bytes(t->dtype));
+        totals.more_bytes += more * (int64_t)(t->bytes / r->v.list[i].rows);
+        totals.more_params += more * row_elements(t);
     }
     if (embi_weights_read_all(&r->m->weights, &unread) == EMB_OK) {
         uint64_t floats = embi_weights_floats(&r->m->weights);
