@@ -73,15 +73,9 @@ static void json_fault(struct out *out, const char *dir, const emb_fault *fault,
     out_text(out, "}\n");
 }
 
-/* The hub's cache is its clients' own. */
-static bool in_cache(const char *url)
-{
-    return strncmp(url, "hf://", 5) == 0;
-}
-
 static int say(struct run *run, const emb_check *check)
 {
-    const char *dir = in_cache(run->table_name) ? NULL : check->dir;
+    const char *dir = emb_is_hub_name(run->table_name) ? NULL : check->dir; /* its clients' own */
     struct out out;
     struct embi_buf buf = {0};
     int code = out_open(run, NULL, &out);

@@ -104,7 +104,8 @@ static int check_output(struct run *run, const struct resize_opts *o)
 /* hf://ORG/MODEL, without a file. */
 static bool is_hub_model(const char *table)
 {
-    const char *slash = strncmp(table, "hf://", 5) == 0 ? strchr(table + 5, '/') : NULL;
+    const char *org = emb_is_hub_name(table) ? strstr(table, "//") + 2 : "";
+    const char *slash = strchr(org, '/');
     return slash && !strpbrk(slash + 1, "/#");
 }
 

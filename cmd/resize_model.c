@@ -44,7 +44,7 @@ static int check_target(struct resize *rz)
     struct run *run = rz->run;
     if (o->in_place && o->common.report)
         return usage_error(run, "--report tells the hash of the input, which --in-place replaces");
-    if (o->in_place && strncmp(o->common.table, "hf://", 5) == 0)
+    if (o->in_place && emb_is_hub_name(o->common.table))
         return usage_error(run,
                            "--in-place: models in the hub's cache are not replaced: say -o DIR");
     if (o->common.output && is_stream(o->common.output))

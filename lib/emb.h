@@ -311,6 +311,10 @@ EMB_API emb_status emb_table_open(emb_ctx *ctx, const char *url, const emb_open_
                                   emb_table **table, emb_err *err);
 EMB_API void emb_table_close(emb_table *table);
 
+/* Does the URL name what is in the hub's cache (hf://...)? It belongs to the hub's clients: nothing
+ * is written there. */
+EMB_API bool emb_is_hub_name(const char *url);
+
 typedef struct emb_table_info {
     uint64_t rows;      /* V */
     uint32_t dims;      /* d */

@@ -22,7 +22,7 @@ struct name {
     emb_str model, revision, file;
 };
 
-bool embi_hub_is_name(const char *url)
+bool emb_is_hub_name(const char *url)
 {
     return strncmp(url, scheme, sizeof scheme - 1) == 0;
 }

@@ -4,9 +4,6 @@
 
 #include "util/base.h"
 
-/* Is it hf://... ? */
-bool embi_hub_is_name(const char *url);
-
 /* The path of what `hf://org/model[@revision][/file]` names, malloc'd, by the layout of the cache
  * directory (docs/formats/model.md, "hf://"). Nothing is downloaded: EMB_IO where it is not there.
  * cache may be NULL. Old models have no org. */

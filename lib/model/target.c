@@ -45,7 +45,7 @@ static emb_status split_url(const char *url, const char *tensor, struct embi_tar
 static emb_status find_in_cache(const emb_ctx *ctx, struct embi_target *target, emb_err *err)
 {
     char *path;
-    if (!embi_hub_is_name(target->path))
+    if (!emb_is_hub_name(target->path))
         return EMB_OK;
     emb_status status = embi_hub_path(ctx->hub_cache, target->path, &path, err);
     if (status)

@@ -229,7 +229,7 @@ static emb_status dir_of_file(char **dir, emb_err *err)
 static emb_status find_dir(const emb_ctx *ctx, const char *url, char **dir, emb_err *err)
 {
     emb_status status = EMB_OK;
-    if (embi_hub_is_name(url))
+    if (emb_is_hub_name(url))
         status = embi_hub_path(ctx->hub_cache, url, dir, err);
     else
         *dir = strdup(url);

@@ -30,6 +30,15 @@ static void make_cache(void)
     put_file("models--gpt2/snapshots/" C1 "/sub/x.json", "{}");
 }
 
+Test(hub, names)
+{
+    cr_expect(emb_is_hub_name("hf://o/m"));
+    cr_expect(emb_is_hub_name("hf://"));
+    cr_expect(!emb_is_hub_name("hf:/o/m"));
+    cr_expect(!emb_is_hub_name("./hf://o/m"));
+    cr_expect(!emb_is_hub_name(""));
+}
+
 Test(hub, found, .init = make_cache, .fini = leave_folder)
 {
     static const struct {
@@ -51,13 +60,13 @@ Test(hub, found, .init = make_cache, .fini = leave_folder)
     };
     for (size_t i = 0; i < EMBI_LEN(cases); i++) {
         char *path;
-        cr_assert(embi_hub_is_name(cases[i].url));
+        cr_assert(emb_is_hub_name(cases[i].url));
         cr_assert_eq(embi_hub_path(".", cases[i].url, &path, &err), EMB_OK, "%s: %s", cases[i].url,
                      err.msg);
         cr_assert_str_eq(path, cases[i].path, "%s", cases[i].url);
         free(path);
     }
-    cr_assert_not(embi_hub_is_name("hf:/o/m"));
+    cr_assert_not(emb_is_hub_name("hf:/o/m"));
 }
 
 Test(hub, not_found, .init = make_cache, .fini = leave_folder)
