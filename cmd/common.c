@@ -130,6 +130,19 @@ static int choose_default(struct run *run, bool *here)
                            : usage_error(run, "no table: say -t TABLE, or set EMBTOOL_TABLE");
 }
 
+/* Which table answers where none was named. info NULL: it was not opened. */
+static void note_default(struct run *run, bool here, const emb_table_info *info)
+{
+    if (run->env.table)
+        note_table(run, "%s (EMBTOOL_TABLE)", run->table_name);
+    else if (here)
+        note_table(run, "%s (the current directory)", info ? info->path : run->table_name);
+    else if (info)
+        note_table(run, "GloVe 6B, %u dimensions (built in)", info->dims);
+    else
+        note_table(run, "GloVe 6B (built in)");
+}
+
 static int open_default(struct run *run, const emb_open_opts *opts, emb_table **table,
                         emb_table_info *info)
 {
@@ -137,15 +150,9 @@ static int open_default(struct run *run, const emb_open_opts *opts, emb_table **
     int code = choose_default(run, &here);
     if (!code)
         code = open_url(run, run->table_name, opts, table, info);
-    if (code)
-        return code;
-    if (run->env.table)
-        note_table(run, "%s (EMBTOOL_TABLE)", run->table_name);
-    else if (here)
-        note_table(run, "%s (the current directory)", info->path);
-    else
-        note_table(run, "GloVe 6B, %u dimensions (built in)", info->dims);
-    return EXIT_DONE;
+    if (!code)
+        note_default(run, here, info);
+    return code;
 }
 
 int choose_table(struct run *run, emb_open_opts *opts)
@@ -156,13 +163,9 @@ int choose_table(struct run *run, emb_open_opts *opts)
     if (code || run->table_name)
         return code;
     code = choose_default(run, &here);
-    if (code)
-        return code;
-    note_table(run, "%s (%s)", run->table_name,
-               run->env.table ? "EMBTOOL_TABLE"
-               : here         ? "the current directory"
-                              : "built in");
-    return EXIT_DONE;
+    if (!code)
+        note_default(run, here, NULL);
+    return code;
 }
 
 int open_table(struct run *run, emb_table **table, emb_table_info *info)
