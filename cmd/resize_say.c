@@ -25,7 +25,7 @@ static bool row_bytes(const struct resize *rz, uint64_t *before, uint64_t *after
     uint64_t row = emb_dtype_row_bytes(rz->info.dtype, rz->info.dims);
     *before = rz->plan.old_rows * row;
     *after = rz->plan.rows * row;
-    return strcmp(rz->info.format, "text") != 0;
+    return !rz->info.text;
 }
 
 static const char *init_of(const struct resize *rz)
@@ -155,7 +155,6 @@ static void say_notes(const struct resize *rz)
 {
     const emb_resize *plan = &rz->plan;
     emb_fill fill = rz->how.fill;
-    bool in_file = strcmp(rz->info.format, "word2vec") == 0 || strcmp(rz->info.format, "text") == 0;
     bool equal = fill == EMB_FILL_MEAN || fill == EMB_FILL_ZEROS || fill == EMB_FILL_ROWS;
     bool changed = plan->new_rows > plan->padding_rows || plan->removed_rows || rz->opts->reorder;
     if (equal && plan->new_rows - plan->padding_rows > 1)
@@ -163,7 +162,7 @@ static void say_notes(const struct resize *rz)
              "the rows of the %" PRIu64 " new tokens are equal until they are trained (--init "
              "normal and covariance draw different ones)",
              plan->new_rows - plan->padding_rows);
-    if (plan->tokens && !in_file && !rz->beside && changed && !rz->opts->save_tokens)
+    if (plan->tokens && !rz->info.word_rows && !rz->beside && changed && !rz->opts->save_tokens)
         note(rz->run, NULL, "%s holds no tokens: --save-tokens FILE writes the new list",
              rz->info.format);
 }

@@ -35,7 +35,7 @@ static int choose_target(struct resize *rz)
     if (!rz->target)
         return EXIT_DONE;
     rz->to_stdout = is_stream(rz->target) || strcmp(rz->target, "/dev/stdout") == 0;
-    if (rz->to_stdout && rz->run->out_tty && strcmp(rz->info.format, "text") != 0)
+    if (rz->to_stdout && rz->run->out_tty && !rz->info.text)
         return usage_error(rz->run, "%s is binary and this is a terminal: say -o FILE",
                            rz->info.format);
     if (rz->info.packed &&

@@ -325,6 +325,8 @@ typedef struct emb_table_info {
     const char *tensor; /* name inside the file, or NULL                              (borrowed) */
     const char *path;   /* the file, without #tensor                                  (borrowed) */
     bool packed;        /* the file is gzip or a zip that the table is inside of */
+    bool text;      /* the format is lines of text: what a row takes is known once it is written */
+    bool word_rows; /* the format holds the tokens with the rows: there is no list beside it */
 } emb_table_info;
 
 /* The shape, type and place of the table. Text tables and word2vec files are walked over here,

@@ -182,6 +182,8 @@ emb_status emb_table_describe(const emb_table *t, emb_table_info *info, emb_err 
         .tensor = t->tensor,
         .path = t->path,
         .packed = t->reader->inside != NULL,
+        .text = (format->caps & EMBI_FMT_DECIMAL) != 0,
+        .word_rows = (format->caps & EMBI_FMT_TOKENS) != 0,
     };
     return EMB_OK;
 }

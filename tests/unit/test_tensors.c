@@ -185,3 +185,25 @@ Test(tensors, which_of_two_is_the_table)
     cr_expect_str_eq(info.tensor, "a.embed_tokens.weight");
     emb_table_close(table);
 }
+
+/* What the format of a table is like, which programs ask instead of its name. */
+Test(tensors, what_a_format_is_like)
+{
+    static const struct {
+        const char *file;
+        bool text, word_rows;
+    } cases[] = {{"w.txt", true, true}, {"w.bin", false, true}, {"x.safetensors", false, false}};
+    const struct fixture_tensor one = {"embed_tokens.weight", 3, 2, 0, NULL};
+    fixture_text("w.txt", "cat 1 2\ndog 3 4\n");
+    fixture_put("w.bin", "2 1\ncat \0\0\x80\x3f\ndog \0\0\0\x40\n", 22);
+    fixture_weights("x.safetensors", &one, 1);
+    for (size_t i = 0; i < EMBI_LEN(cases); i++) {
+        emb_table *table;
+        emb_table_info info;
+        cr_assert_eq(emb_table_open(ctx, cases[i].file, NULL, &table, &err), EMB_OK, "%s", err.msg);
+        cr_assert_eq(emb_table_describe(table, &info, &err), EMB_OK, "%s", err.msg);
+        cr_expect_eq(info.text, cases[i].text, "%s", cases[i].file);
+        cr_expect_eq(info.word_rows, cases[i].word_rows, "%s", cases[i].file);
+        emb_table_close(table);
+    }
+}
