@@ -1,12 +1,13 @@
 /* torch.c - the format "torch": files of torch.save, read only.
  *
  * Since PyTorch 1.6 a zip of stored members: data.pkl is a pickle of the object, data/KEY are its
- * storages. The pickle is read as a tree and never run, see pickle.h. Checksums are not compared:
- * PyTorch can be told to write none. Specification: torch/serialization.py, _save and _load.
+ * storages. The pickle is read as a tree and never run, see pickle.h. Checksums of stored members
+ * are not compared: PyTorch can be told to write none. What another tool has deflated is unpacked
+ * when it is used. Specification: torch/serialization.py, _save and _load.
  */
 #include "fmt/torch.h"
 
-#include "io/zip_read.h"
+#include "io/member.h"
 #include "util/err.h"
 
 #include <stdlib.h>
@@ -45,10 +46,16 @@ static int probe(const unsigned char *head, size_t n, uint64_t size, const char 
  */
 
 struct archive {
-    const char *file;
+    struct embi_reader *r;
     struct embi_zip_list zip;
     const struct embi_zip_member *pickle;
     emb_str folder; /* "archive/", or "" */
+};
+
+/* Storages that tensors lie in; of a reader. */
+struct members {
+    struct embi_io **list; /* [n], owned */
+    size_t n;
 };
 
 static bool starts_with(emb_str s, emb_str with)
@@ -76,7 +83,7 @@ static emb_status find_pickle(struct archive *a, emb_err *err)
             continue;
         a->pickle = &a->zip.members[i];
         a->folder = (emb_str){s.s, folder};
-        return embi_zip_stored(a->pickle, err);
+        return EMB_OK;
     }
     return embi_fail(err, EMB_UNSUPPORTED, -1,
                      "a zip archive without a data.pkl: not a PyTorch checkpoint");
@@ -94,33 +101,91 @@ static emb_status refuse_script(const struct archive *a, emb_err *err)
     return EMB_OK;
 }
 
+static emb_status open_member(const struct archive *a, const struct embi_zip_member *m,
+                              struct embi_io **io, emb_err *err)
+{
+    emb_status status = embi_member_open(a->r->io, m, io, err);
+    if (!status)
+        embi_member_trust(*io);
+    return status;
+}
+
+static emb_status add_storage(const struct archive *a, const struct embi_zip_member *m, emb_str key,
+                              struct members *members, struct embi_torch_storages *s, emb_err *err)
+{
+    struct embi_io *io;
+    emb_status status = open_member(a, m, &io, err);
+    if (status)
+        return status;
+    members->list[members->n++] = io;
+    embi_torch_storages_add(s, key, (struct embi_torch_span){io, 0, io->size});
+    return EMB_OK;
+}
+
+/* How elements are stored. */
+static emb_status read_order(const struct archive *a, const struct embi_zip_member *m, bool *swap,
+                             emb_err *err)
+{
+    struct embi_io *io;
+    char order[sizeof "little" - 1] = {0};
+    emb_status status = open_member(a, m, &io, err);
+    if (status)
+        return status;
+    size_t n = (size_t)embi_min(io->size, sizeof order);
+    status = embi_io_pread(io, order, n, 0, err);
+    *swap = io->size == 3 && memcmp(order, "big", 3) == 0;
+    if (!status && !*swap && !(io->size == sizeof order && memcmp(order, "little", n) == 0))
+        status = embi_fail(err, EMB_BAD_DATA, (int64_t)m->data_at, "expected little or big");
+    if (status)
+        embi_io_fail_in(io, err);
+    embi_io_close(io);
+    return status;
+}
+
 /* Storages are the members data/KEY; byteorder says how their elements are stored. */
-static emb_status find_storages(const struct archive *a, struct embi_torch_storages *s,
-                                emb_err *err)
+static emb_status find_storages(const struct archive *a, struct members *members,
+                                struct embi_torch_storages *s, emb_err *err)
 {
     emb_status status = embi_torch_storages_init(s, a->zip.n, err);
+    members->list = calloc(a->zip.n + 1, sizeof(struct embi_io *));
+    if (!status && !members->list)
+        status = embi_fail_memory(err, a->zip.n * sizeof(struct embi_io *), "storages");
     for (size_t i = 0; !status && i < a->zip.n; i++) {
         const struct embi_zip_member *m = &a->zip.members[i];
-        emb_str name = inside(a, m), order = {a->file + m->data_at, (size_t)m->bytes};
-        if (name.s && starts_with(name, (emb_str){"data/", 5})) {
-            status = embi_zip_stored(m, err);
-            embi_torch_storages_add(s, (emb_str){name.s + 5, name.n - 5}, m->data_at, m->bytes);
-        } else if (name.s && embi_str_is(name, "byteorder")) {
-            status = embi_zip_stored(m, err);
-            s->swap = !status && embi_str_is(order, "big");
-            if (!status && !s->swap && !embi_str_is(order, "little"))
-                status = embi_fail(err, EMB_BAD_DATA, (int64_t)m->data_at,
-                                   "byteorder: expected little or big");
-        }
+        emb_str name = inside(a, m);
+        if (name.s && starts_with(name, (emb_str){"data/", 5}))
+            status = add_storage(a, m, (emb_str){name.s + 5, name.n - 5}, members, s, err);
+        else if (name.s && embi_str_is(name, "byteorder"))
+            status = read_order(a, m, &s->swap, err);
     }
+    return status;
+}
+
+/* Lists the tensors of the object; messages about its pickle name the member. */
+static emb_status list_tensors(const struct archive *a, struct embi_torch_storages *s, emb_err *err)
+{
+    struct embi_io *io;
+    const void *data;
+    struct embi_pickle pickle = {0};
+    emb_status status = open_member(a, a->pickle, &io, err);
+    if (status)
+        return status;
+    status = embi_io_map(io, &data, err);
+    if (!status)
+        status = embi_pickle_read(data, (size_t)io->size, 0, &pickle, err);
+    status = status ? embi_io_fail_in(io, err) : embi_torch_list(a->r, &pickle, s, err);
+    embi_pickle_free(&pickle);
+    embi_io_close(io);
     return status;
 }
 
 static emb_status open_zip(struct embi_reader *r, const char *file, emb_err *err)
 {
-    struct archive a = {.file = file};
+    struct archive a = {.r = r};
     struct embi_torch_storages storages = {0};
-    struct embi_pickle pickle = {0};
+    struct members *members = r->state = calloc(1, sizeof *members);
+    if (!members)
+        return embi_fail_memory(err, sizeof *members, "the state of a reader");
     emb_status status = embi_zip_list(file, r->io->size, &a.zip, err);
     if (status)
         return status;
@@ -128,16 +193,21 @@ static emb_status open_zip(struct embi_reader *r, const char *file, emb_err *err
     if (!status)
         status = refuse_script(&a, err);
     if (!status)
-        status = find_storages(&a, &storages, err);
+        status = find_storages(&a, members, &storages, err);
     if (!status)
-        status = embi_pickle_read(file + a.pickle->data_at, (size_t)a.pickle->bytes,
-                                  a.pickle->data_at, &pickle, err);
-    if (!status)
-        status = embi_torch_list(r, &pickle, &storages, err);
-    embi_pickle_free(&pickle);
+        status = list_tensors(&a, &storages, err);
     embi_torch_storages_free(&storages);
     embi_zip_list_free(&a.zip);
     return status;
+}
+
+static void free_members(void *state)
+{
+    struct members *members = state;
+    for (size_t i = 0; i < members->n; i++)
+        embi_io_close(members->list[i]);
+    free(members->list);
+    free(members);
 }
 
 static emb_status open_torch(struct embi_reader *r, emb_err *err)
@@ -158,4 +228,5 @@ const struct embi_format embi_format_torch = {
     .caps = EMBI_FMT_READ | EMBI_FMT_NAMES,
     .probe = probe,
     .open = open_torch,
+    .free = free_members,
 };

@@ -34,7 +34,8 @@ const struct embi_torch_type *embi_torch_type(const struct embi_pickle *p, embi_
 bool embi_torch_ref(const struct embi_pickle *p, embi_pickle_id node, struct embi_torch_ref *ref);
 
 struct embi_torch_span {
-    uint64_t at, bytes;
+    struct embi_io *io; /* NULL: the file itself */
+    uint64_t at, bytes; /* there */
 };
 
 /* The storages of a file: where the bytes of each are. */
@@ -48,8 +49,8 @@ struct embi_torch_storages {
 
 /* Makes room for `cap` storages. Free after failure too. */
 emb_status embi_torch_storages_init(struct embi_torch_storages *s, size_t cap, emb_err *err);
-void embi_torch_storages_add(struct embi_torch_storages *s, emb_str key, uint64_t at,
-                             uint64_t bytes);
+void embi_torch_storages_add(struct embi_torch_storages *s, emb_str key,
+                             struct embi_torch_span span);
 void embi_torch_storages_free(struct embi_torch_storages *s);
 
 /* Lists the tensors of what was pickled; keys of s must differ. */

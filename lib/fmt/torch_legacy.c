@@ -82,7 +82,7 @@ static emb_status add_storage(struct legacy *f, emb_str key, const struct embi_m
         !embi_inside(at + 8, bytes, f->size))
         return embi_fail(err, EMB_BAD_DATA, (int64_t)at, "storage '%s': the file ends inside it",
                          show);
-    embi_torch_storages_add(&f->storages, key, at + 8, bytes);
+    embi_torch_storages_add(&f->storages, key, (struct embi_torch_span){NULL, at + 8, bytes});
     f->at = (size_t)(at + 8 + bytes);
     return EMB_OK;
 }
@@ -122,7 +122,7 @@ static emb_status find_storages(struct legacy *f, emb_err *err)
         if (!embi_torch_ref(p, p->storages[i], &ref))
             continue;
         element_bytes[refs.n] = ref.type->bytes;
-        embi_torch_storages_add(&refs, ref.key, 0, 0);
+        embi_torch_storages_add(&refs, ref.key, (struct embi_torch_span){0});
     }
     if (!status)
         status = embi_map_build(&known, refs.keys, refs.n, err);

@@ -94,12 +94,11 @@ emb_status embi_torch_storages_init(struct embi_torch_storages *s, size_t cap, e
     return s->keys && s->spans ? EMB_OK : embi_fail_memory(err, cap, "the list of storages");
 }
 
-void embi_torch_storages_add(struct embi_torch_storages *s, emb_str key, uint64_t at,
-                             uint64_t bytes)
+void embi_torch_storages_add(struct embi_torch_storages *s, emb_str key,
+                             struct embi_torch_span span)
 {
     s->keys[s->n] = key;
-    s->spans[s->n].at = at;
-    s->spans[s->n++].bytes = bytes;
+    s->spans[s->n++] = span;
 }
 
 void embi_torch_storages_free(struct embi_torch_storages *s)

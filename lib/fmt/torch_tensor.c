@@ -140,7 +140,7 @@ static bool last_element(const struct embi_tensor *t, uint64_t *last)
     return true;
 }
 
-/* Do all elements lie in the storage, which lies in the file? first: element 0 in the storage. */
+/* Do all elements lie in the storage, which lies where its span says? first: element 0 in the storage. */
 static emb_status place(const struct lister *l, struct embi_tensor *t, unsigned element,
                         const struct embi_torch_ref *ref, uint64_t first, emb_err *err)
 {
@@ -154,12 +154,14 @@ static emb_status place(const struct lister *l, struct embi_tensor *t, unsigned 
     bytes = ref->view_numel * ref->type->bytes;
     if (!embi_shape_count(t->shape, t->ndim, &count) || !embi_mul(count, element, &t->bytes))
         return fail(l, err, "the shape is too large");
+    t->io = s->spans[i].io;
     t->offset = s->spans[i].at + begin;
     if (count == 0)
         return EMB_OK;
     if (!last_element(t, &last) || !embi_add(last, first, &last) || last >= bytes / element)
         return fail(l, err, "elements lie outside its storage");
-    if (t->bytes > embi_max(l->r->io->size, EXPANDED_MAX_BYTES))
+    uint64_t held = embi_max(l->r->io->size, s->spans[i].bytes);
+    if (t->bytes > embi_max(held, EXPANDED_MAX_BYTES))
         return fail(l, err, "expanded to far more than is in the file");
     t->offset += first * element;
     if (set_strides(t))

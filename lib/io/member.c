@@ -14,8 +14,9 @@ struct member {
     struct embi_io io;
     struct embi_io *archive; /* borrowed */
     struct embi_packed packed;
-    bool stored, checked;
-    char *head; /* [head_bytes] of a deflated one: its first bytes, or NULL */
+    bool stored;
+    bool checked; /* of a stored one: its checksum was compared, or will not be */
+    char *head;   /* [head_bytes] of a deflated one: its first bytes, or NULL */
     size_t head_bytes;
     struct embi_io *whole; /* or all of it, or NULL */
 };
@@ -192,4 +193,9 @@ emb_status embi_member_open(struct embi_io *archive, const struct embi_zip_membe
     else
         *io = &member->io;
     return status;
+}
+
+void embi_member_trust(struct embi_io *io)
+{
+    ((struct member *)io)->checked = true;
 }

@@ -17,4 +17,8 @@
 emb_status embi_member_open(struct embi_io *archive, const struct embi_zip_member *m,
                             struct embi_io **io, emb_err *err);
 
+/* Where the member is stored, its checksum will not be compared: for writers that may leave it
+ * out. */
+void embi_member_trust(struct embi_io *io);
+
 #endif

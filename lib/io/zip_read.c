@@ -289,19 +289,3 @@ const struct embi_zip_member *embi_zip_find(const struct embi_zip_list *list, em
     uint64_t i = embi_map_find(&list->map, name);
     return i == EMBI_MAP_NONE ? NULL : &list->members[i];
 }
-
-emb_status embi_zip_stored(const struct embi_zip_member *m, emb_err *err)
-{
-    char show[EMBI_SHOW_MAX];
-    embi_show(show, m->name);
-    if (m->encrypted)
-        return embi_fail(err, EMB_UNSUPPORTED, (int64_t)m->at, "zip: member '%s' is encrypted",
-                         show);
-    if (m->method != 0)
-        return embi_fail(err, EMB_UNSUPPORTED, (int64_t)m->at,
-                         "zip: member '%s' is compressed (method %d): expected it stored", show,
-                         m->method);
-    if (m->packed_bytes != m->bytes)
-        return fail_member(m, m->at, "stored, but of two sizes", err);
-    return EMB_OK;
-}

@@ -39,7 +39,4 @@ void embi_zip_list_free(struct embi_zip_list *list);
 /* The member of exactly this name, or NULL. */
 const struct embi_zip_member *embi_zip_find(const struct embi_zip_list *list, emb_str name);
 
-/* EMB_UNSUPPORTED where the bytes of m cannot be used where they lie: encrypted or compressed. */
-emb_status embi_zip_stored(const struct embi_zip_member *m, emb_err *err);
-
 #endif

@@ -3,11 +3,11 @@
 Rules: pickletools for the opcodes, PKWARE's APPNOTE for zips, torch/serialization.py for the rest.
 """
 import struct
+import zlib
 
 from case import Case
 from craft import encode, zip_file
 
-AT = 46  # of the first member's data: a local header of 30 bytes, a name of 16
 END = b"PK\5\6"
 ODD = "opcode 0x%02X is not one that torch.save writes"
 
@@ -48,7 +48,7 @@ def torch(name, data, err, file="t.pt", args="stats"):
 
 def pickle(name, data, at, err):
     """A pickle that is refused at its byte `at`."""
-    return torch("pickle: " + name, archive(data), f"pickle: byte {AT + at}: {err}")
+    return torch("pickle: " + name, archive(data), f"member 'archive/data.pkl': pickle: byte {at}: {err}")
 
 
 def tensor(name, err, **fields):
@@ -69,13 +69,22 @@ NO_DICT = ("a PyTorch file without a dict of tensors: torch.save of a state_dict
 INSIDE = "the pickle ends inside this opcode"
 FEW = "the stack holds too few values"
 DEEP = "objects are nested too deep"
-GOOD = archive(dict_of(("a", rebuild(storage()))))
+PICKLE = dict_of(("a", rebuild(storage())))
+GOOD = archive(PICKLE)
+FOUR = encode("f32", [1, 2, 3, 4])
 WHOLE = GOOD.index(END)
 DIRECTORY = GOOD.index(b"PK\1\2")
 
 
 def patched(at, new, data=GOOD):
     return data[:at] + new + data[at + len(new):]
+
+
+def other_crc(member):
+    """Deflated members, of which the directory gives one another checksum."""
+    data = zip_file({"archive/data.pkl": PICKLE, "archive/data/0": FOUR}, deflate=True)
+    at = data.rindex(member.encode()) - 46 + 16  # the last: in the directory
+    return data[:at] + b"\1\0\0\0" + data[at + 4:]
 
 
 def zipped(name, data, err):
@@ -185,7 +194,7 @@ CASES = [
                                                            size=(1, 2))))),
           "tensor 'a': elements of type complex64 can be listed only"),
     torch("byteorder of neither kind", archive(dict_of(("a", rebuild(storage()))), byteorder=b"middle"),
-          "byteorder: expected little or big"),
+          "member 'archive/byteorder': expected little or big"),
     torch("TorchScript", archive(dict_of(("a", rebuild(storage()))), **{"constants.pkl": b"."}),
           "a TorchScript archive: a program, not read; save its state_dict or convert it to safetensors"),
     torch("TorchScript by its code", archive(dict_of(("a", rebuild(storage()))), **{"code/a.py": b""}),
@@ -214,11 +223,17 @@ CASES = [
            "member 'archive/data/0': overlaps another member"),
     zipped("a name twice", archive(dict_of(("a", rebuild(storage()))), **{"data/1": b""}).replace(b"data/1", b"data/0"),
            "member 'archive/data/0': is there twice"),
-    zipped("encrypted", patched(DIRECTORY + 8, b"\1"), "member 'archive/data.pkl' is encrypted"),
-    zipped("a stored member of two sizes", patched(DIRECTORY + 24, b"\1\0\0\0"),
-           "member 'archive/data.pkl': stored, but of two sizes"),
-    zipped("compressed", zip_file({"archive/data.pkl": dict_of(("a", rebuild(storage())))}, deflate=True),
-           "member 'archive/data.pkl' is compressed (method 8): expected it stored"),
+    torch("encrypted", patched(DIRECTORY + 8, b"\1"), "member 'archive/data.pkl': is encrypted"),
+    torch("a stored member of two sizes", patched(DIRECTORY + 24, b"\1\0\0\0"),
+          f"member 'archive/data.pkl': stored, but of two sizes: 1 and {len(PICKLE)} bytes"),
+    torch("packed by another method", patched(DIRECTORY + 10, b"\x0e"),
+          "member 'archive/data.pkl': is packed by method 14: only stored and deflated ones are read"),
+    torch("a storage that was deflated, with a wrong checksum", other_crc("archive/data/0"),
+          f"member 'archive/data/0': its bytes have CRC-32 {zlib.crc32(FOUR):08x}, the directory says 00000001"),
+    torch("a pickle that was deflated, with a wrong checksum", other_crc("archive/data.pkl"),
+          f"member 'archive/data.pkl': its bytes have CRC-32 {zlib.crc32(PICKLE):08x}, the directory says 00000001"),
+    torch("a deflated pickle without a storage", zip_file({"archive/data.pkl": PICKLE}, deflate=True),
+          "tensor 'a': its storage is not in the file"),
 
     torch("old form: magic alone", MAGIC, "pickle: byte 15: the pickle has no end", "t.bin"),
     old("another version", "a PyTorch file of the old form, version 7: only 1001 is known", version=b"\x80\x02K\7."),

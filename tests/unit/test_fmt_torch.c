@@ -7,6 +7,7 @@
 #include "memory_file.h"
 
 #include "fmt/pickle.h"
+#include "io/inflate.h"
 
 /* ------------------------------------------------------------------------------------------------
  * Trees
@@ -102,11 +103,23 @@ struct member {
     const char *name;
     const void *data;
     size_t n;
+    bool deflated; /* in one block that is not compressed (RFC 1951, 3.2.4) */
 };
 
+/* The bytes of a member, packed. */
+static void put_packed(struct embi_buf *b, const struct member *m)
+{
+    if (m->deflated) {
+        embi_buf_byte(b, 1);
+        add16(b, (unsigned)m->n);
+        add16(b, ~(unsigned)m->n);
+    }
+    embi_buf_add(b, m->data, m->n);
+}
+
 /* A zip of stored members with sizes in the directory only, as torch.save writes it. `wide`: the
- * directory has zip64 fields, and there is a zip64 end record. Returns where the data of the last
- * member begin. */
+ * directory has zip64 fields, and there is a zip64 end record. Stored members have no checksum, as
+ * PyTorch may leave it out. Returns where the data of the last member begin. */
 static size_t make_zip(struct embi_buf *b, const struct member *m, size_t n, bool wide)
 {
     struct embi_buf directory = {0};
@@ -119,9 +132,13 @@ static size_t make_zip(struct embi_buf *b, const struct member *m, size_t n, boo
         embi_buf_add(b, m[i].name, name);
         embi_buf_add(b, "FB\3\0ZZZ", 7);
         last = b->n;
-        embi_buf_add(b, m[i].data, m[i].n);
-        embi_buf_add(&directory, "PK\1\2\0\0\0\0\x08\x08\0\0\0\0\0\0\0\0\0\0", 20);
-        add32(&directory, wide ? UINT32_MAX : m[i].n);
+        put_packed(b, &m[i]);
+        size_t packed = b->n - last;
+        embi_buf_add(&directory, "PK\1\2\0\0\0\0\x08\x08", 10);
+        add16(&directory, m[i].deflated ? 8 : 0);
+        add32(&directory, 0); /* no time */
+        add32(&directory, m[i].deflated ? embi_crc32(NULL, m[i].data, m[i].n) : 0);
+        add32(&directory, wide ? UINT32_MAX : packed);
         add32(&directory, wide ? UINT32_MAX : m[i].n);
         add16(&directory, (unsigned)name);
         add16(&directory, wide ? 28 : 0);
@@ -129,7 +146,7 @@ static size_t make_zip(struct embi_buf *b, const struct member *m, size_t n, boo
         add32(&directory, wide ? UINT32_MAX : at);
         embi_buf_add(&directory, m[i].name, name);
         if (wide) {
-            const uint64_t fields[3] = {m[i].n, m[i].n, at};
+            const uint64_t fields[3] = {m[i].n, packed, at};
             embi_buf_add(&directory, "\1\0\x18\0", 4);
             embi_buf_add(&directory, fields, sizeof fields);
         }
@@ -180,14 +197,20 @@ static const struct view {
     {VIEW("\x0C", "\0", "\4", "\4", "\1"), 0, 4, 0, 4, 1}, /* no rows */
 };
 
-static void check_view(const struct view *v, bool wide, const char *order)
+static const unsigned char *map(struct embi_io *io)
 {
-    const struct member members[] = {{"x/data.pkl", v->pickle, v->n},
-                                     {"x/byteorder", order, strlen(order)},
-                                     {"x/data/0",
-                                      "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
-                                      "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
-                                      48}};
+    const void *data;
+    emb_err err;
+    cr_assert_eq(embi_io_map(io, &data, &err), EMB_OK, "%s", err.msg);
+    return data;
+}
+
+static void check_view(const struct view *v, bool wide, bool deflated, const char *order)
+{
+    const struct member members[] = {
+        {"x/data.pkl", v->pickle, v->n, deflated},
+        {"x/byteorder", order, strlen(order), deflated},
+        {"x/data/0", "0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF", 48, deflated}};
     struct embi_env env = {0};
     struct embi_buf b = {0};
     struct embi_reader *r;
@@ -203,7 +226,11 @@ static void check_view(const struct view *v, bool wide, const char *order)
     cr_assert_eq(l.dtype, EMB_F32);
     cr_assert(l.rows == v->rows && l.dims == v->dims);
     if (v->rows)
-        cr_assert_eq(l.offset, at + 4 * v->offset);
+        cr_assert_eq(l.offset, 4 * v->offset);
+    const unsigned char *storage = map(r->tensors[0].io);
+    if (!deflated)
+        cr_assert_eq(storage, map(r->io) + at);
+    cr_assert_arr_eq(storage, members[2].data, 48);
     cr_assert_eq(l.row_stride, 4 * v->row_stride);
     cr_assert_eq(l.col_stride, 4 * v->col_stride);
     cr_assert_eq(l.swap, strcmp(order, "big") == 0);
@@ -214,8 +241,10 @@ static void check_view(const struct view *v, bool wide, const char *order)
 Test(torch, views)
 {
     for (size_t i = 0; i < EMBI_LEN(views); i++) {
-        check_view(&views[i], false, "little");
-        check_view(&views[i], true, "big");
+        check_view(&views[i], false, false, "little");
+        check_view(&views[i], true, false, "big");
+        check_view(&views[i], false, true, "big");
+        check_view(&views[i], true, true, "little");
     }
 }
 
@@ -246,8 +275,8 @@ Test(torch, view_of_a_storage)
 Test(torch, damage)
 {
     const struct member members[] = {
-        {"x/data.pkl", views[1].pickle, views[1].n},
-        {"x/data/0", "0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF", 48}};
+        {"x/data.pkl", views[1].pickle, views[1].n, false},
+        {"x/data/0", "0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF", 48, false}};
     struct embi_env env = {0};
     struct embi_reader *r;
     struct embi_buf b = {0};
