@@ -28,33 +28,40 @@ static bool is_file(emb_str name)
            !(name.n >= sizeof mac && memcmp(name.s, mac, sizeof mac - 1) == 0);
 }
 
-/* How much a member looks like a table; 0: not at all, or it cannot be read. */
+/* How much the beginning of a member looks like a table; 0: not at all. */
+static emb_status head_bid(struct embi_io *io, emb_str name, int *bid, emb_err *err)
+{
+    struct embi_head head = {.n = 0};
+    char *copy = strndup(name.s, name.n);
+    if (!copy)
+        return embi_fail_memory(err, name.n, "a name");
+    emb_status status = embi_head_read(io, &head, err);
+    if (!status && !embi_head_format(&head, copy, bid))
+        *bid = embi_is_gzip(head.s, head.n) ? GZIP_BID : 0;
+    free(copy);
+    return status;
+}
+
+/* Of a member that cannot be read too it is 0: what is wrong with it is said when it is used. */
 static emb_status member_bid(const struct embi_reader *r, const struct embi_zip_member *m, int *bid,
                              emb_err *err)
 {
-    struct embi_head head = {.n = 0};
     struct embi_io *io;
     *bid = 0;
     if (!is_file(m->name) || m->bytes == 0)
         return EMB_OK;
     emb_status status = embi_member_open(r->io, m, &io, err);
-    if (status)
-        return status == EMB_UNSUPPORTED ? EMB_OK : status;
-    char *name = strndup(m->name.s, m->name.n);
-    status = name ? embi_head_read(io, &head, err) : embi_fail_memory(err, m->name.n, "a name");
-    if (status)
-        status = embi_io_fail_in(io, err);
-    else if (!embi_head_format(&head, name, bid))
-        *bid = embi_is_gzip(head.s, head.n) ? GZIP_BID : 0;
-    free(name);
-    embi_io_close(io);
-    return status;
+    if (!status) {
+        status = head_bid(io, m->name, bid, err);
+        embi_io_close(io);
+    }
+    return status == EMB_UNSUPPORTED || status == EMB_BAD_DATA ? EMB_OK : status;
 }
 
 /* Members of a zip, and how each is judged. */
 struct choice {
     const struct embi_zip_list *zip;
-    int *bids; /* [zip->n] */
+    int *bids; /* [zip->n]; NULL: all files count */
     int least;
 };
 
@@ -75,7 +82,7 @@ static emb_status fail_with_list(const struct choice *c, emb_status status, cons
     return status;
 }
 
-/* The only one of those that bid `least` or more; NULL and *n where there are none or several. */
+/* The only one that is listed; NULL where there are none or several, *n of them. */
 static const struct embi_zip_member *only_one(const struct choice *c, size_t *n)
 {
     const struct embi_zip_member *found = NULL;
@@ -89,43 +96,54 @@ static const struct embi_zip_member *only_one(const struct choice *c, size_t *n)
     return *n == 1 ? found : NULL;
 }
 
-static emb_status choose_by_bids(struct choice *c, const struct embi_zip_member **m, emb_err *err)
+/* The only one of those that bid `least` or more; NULL where none does. */
+static emb_status choose_from(struct choice *c, int least, const struct embi_zip_member **m,
+                              emb_err *err)
 {
-    size_t n = 0;
-    for (c->least = SURE_BID; !n && c->least > 0; c->least = c->least == SURE_BID ? 1 : 0) {
-        *m = only_one(c, &n);
-        if (n == 1)
-            return EMB_OK;
-        if (n)
-            return fail_with_list(
-                c, EMB_UNSUPPORTED,
-                "a zip archive, of which several members may be the table; name one after #", err);
-    }
-    free(c->bids);
-    c->bids = NULL;
-    return fail_with_list(c, EMB_UNSUPPORTED, "a zip archive without a table, of", err);
+    size_t n;
+    c->least = least;
+    *m = only_one(c, &n);
+    if (n <= 1)
+        return EMB_OK;
+    return fail_with_list(
+        c, EMB_UNSUPPORTED,
+        "a zip archive, of which several members may be the table; name one after #", err);
+}
+
+static emb_status choose_by_bids(const struct embi_reader *r, struct choice *c,
+                                 const struct embi_zip_member **m, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    for (size_t i = 0; !status && i < c->zip->n; i++)
+        status = member_bid(r, &c->zip->members[i], &c->bids[i], err);
+    if (!status)
+        status = choose_from(c, SURE_BID, m, err);
+    if (!status && !*m)
+        status = choose_from(c, 1, m, err);
+    return status;
 }
 
 static emb_status choose_member(const struct embi_reader *r, const struct embi_zip_list *zip,
                                 const struct embi_zip_member **m, emb_err *err)
 {
     struct choice c = {.zip = zip};
-    emb_status status = EMB_OK;
+    const struct choice all = c;
     size_t n;
-    *m = only_one(&c, &n); /* a zip of one file: what is wrong with it is then said */
+    *m = only_one(&all, &n); /* a zip of one file: what is wrong with it is then said */
     if (n == 1)
         return EMB_OK;
+    if (n == 0)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "an empty zip archive: it holds no file");
     if (n > PROBED_MAX)
-        return fail_with_list(&c, EMB_UNSUPPORTED,
+        return fail_with_list(&all, EMB_UNSUPPORTED,
                               "a zip archive of many members; name one after #", err);
-    c.bids = calloc(zip->n + 1, sizeof *c.bids);
+    c.bids = calloc(zip->n, sizeof *c.bids);
     if (!c.bids)
         return embi_fail_memory(err, zip->n * sizeof *c.bids, "the members of a zip");
-    for (size_t i = 0; !status && i < zip->n; i++)
-        status = member_bid(r, &zip->members[i], &c.bids[i], err);
-    if (!status)
-        status = choose_by_bids(&c, m, err);
+    emb_status status = choose_by_bids(r, &c, m, err);
     free(c.bids);
+    if (!status && !*m)
+        status = fail_with_list(&all, EMB_UNSUPPORTED, "a zip archive without a table, of", err);
     return status;
 }
 
