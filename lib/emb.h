@@ -363,7 +363,7 @@ typedef struct emb_tensor_info {
     int ndim;
     uint64_t shape[EMB_TENSOR_DIMS]; /* [ndim] */
     uint64_t bytes;                  /* that its elements take; text tables: bytes of the file */
-    const char *file;                /* inside the directory; of a single file its path */
+    const char *file; /* inside the directory; of a single file its path; in a zip FILE#MEMBER */
     const char *role; /* "embedding": what emb_table_open takes where no tensor is named; "head";
                          NULL: neither, or only a look at the numbers would tell */
 } emb_tensor_info;
@@ -374,8 +374,8 @@ typedef struct emb_tensors {
 } emb_tensors;
 
 /* Lists what is at `url`, which emb_table_open would take as well, from headers alone: all tensors
- * of a file; of the weights of a model's directory; of every file in another directory that has a
- * header to tell by. #NAME and opts->tensor leave the tensors of that name. Only rows of text are
+ * of a file; of the weights of a model's directory; of every file in another directory, or in a zip
+ * of several tables, that has a header to tell by. #NAME and opts->tensor leave the tensors of that name. Only rows of text are
  * counted line by line. Free with emb_tensors_free. EMB_IO, EMB_BAD_DATA: a file cannot be read, or
  * breaks its format's rules. EMB_UNSUPPORTED: there is no tensor that can be told. EMB_BAD_ARG:
  * none of that name. */

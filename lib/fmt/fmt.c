@@ -36,6 +36,7 @@ void embi_reader_close(struct embi_reader *r)
     embi_buf_free(&r->metadata);
     embi_io_close(r->io);
     embi_io_close(r->outer);
+    free(r->member);
     free(r->inside);
     free(r);
 }

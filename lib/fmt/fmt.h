@@ -73,6 +73,7 @@ struct embi_reader {
     const struct embi_format *format;
     struct embi_read_opts opts;
     const char *path;     /* for warnings; borrowed */
+    char *member;         /* the name of the member that io is, or NULL */
     char *inside;         /* what the content is called, where the file is packed; or NULL */
     const char *fragment; /* opts.fragment without the member of a zip: a tensor, or NULL. Only for
                              who opens it */

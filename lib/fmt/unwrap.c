@@ -18,11 +18,6 @@ enum { PACKED_BID = 90 }; /* a format that bids more is sure that the bytes are 
 
 enum kind { PLAIN, GZIP, ZIP };
 
-static bool is_zip(const struct embi_head *head)
-{
-    return head->n >= 4 && (memcmp(head->s, "PK\3\4", 4) == 0 || memcmp(head->s, "PK\5\6", 4) == 0);
-}
-
 /* Is a zip one table file as a whole? An .npz may be a zip of other files besides. */
 static bool is_whole(const struct embi_reader *r, const struct embi_format *guess)
 {
@@ -45,7 +40,7 @@ static emb_status look(struct embi_reader *r, enum kind *kind, emb_err *err)
         return EMB_OK;
     if (embi_is_gzip(head.s, head.n))
         *kind = GZIP;
-    else if (is_zip(&head) && !is_whole(r, guess))
+    else if (embi_is_zip(head.s, head.n) && !is_whole(r, guess))
         *kind = ZIP;
     return EMB_OK;
 }
@@ -75,7 +70,7 @@ static emb_status check_inside(const struct embi_reader *r, const struct embi_pa
         return status;
     if (head.n < sizeof head.s)
         head.size = head.n;
-    if (is_zip(&head) && !r->outer)
+    if (embi_is_zip(head.s, head.n) && !r->outer)
         return EMB_OK;
     status = embi_head_check(&head, r->inside, &format, err);
     return status ? embi_fail_in(err, "inside gzip") : EMB_OK;
@@ -108,6 +103,9 @@ static emb_status gunzip(struct embi_reader *r, emb_err *err)
 static emb_status enter(struct embi_reader *r, const struct embi_zip_member *m, emb_err *err)
 {
     struct embi_io *io;
+    r->member = strndup(m->name.s, m->name.n);
+    if (!r->member)
+        return embi_fail_memory(err, m->name.n, "a name");
     emb_status status = set_inside(r, m->name.s, m->name.n, err);
     if (!status)
         status = embi_member_open(r->io, m, &io, err);

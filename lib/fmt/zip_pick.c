@@ -204,3 +204,46 @@ emb_status embi_zip_pick(struct embi_reader *r, const struct embi_zip_list *zip,
         return find_named(r, zip, m, err);
     return is_npz(r, zip) ? EMB_OK : choose_member(r, zip, m, err);
 }
+
+/* ------------------------------------------------------------------------------------------------
+ * All that may be tables
+ */
+
+static emb_status add_tables(const struct embi_zip_list *zip, struct embi_names *names,
+                             emb_err *err)
+{
+    emb_status status = EMB_OK;
+    for (size_t i = 0; !status && i < zip->n; i++) {
+        size_t n = names->n;
+        if (!is_file(zip->names[i]))
+            continue;
+        status = embi_names_add(names, zip->names[i].s, zip->names[i].n, err);
+        if (!status && !embi_format_has_header(names->list[n]))
+            free(names->list[--names->n]);
+    }
+    if (names->n > PROBED_MAX)
+        embi_names_free(names);
+    embi_names_sort(names);
+    return status;
+}
+
+emb_status embi_zip_tables(const struct embi_env *env, const char *path, struct embi_names *names,
+                           emb_err *err)
+{
+    const void *file;
+    struct embi_io *io;
+    struct embi_zip_list zip;
+    *names = (struct embi_names){0};
+    emb_status status = embi_io_open(env, path, EMBI_IO_READ, &io, err);
+    if (status)
+        return status;
+    status = embi_io_map(io, &file, err);
+    if (!status && embi_is_zip(file, (size_t)io->size)) {
+        status = embi_zip_list(file, io->size, &zip, err);
+        if (!status)
+            status = add_tables(&zip, names, err);
+        embi_zip_list_free(&zip);
+    }
+    embi_io_close(io);
+    return status;
+}

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-static emb_status push(struct embi_names *names, const char *name, emb_err *err)
+emb_status embi_names_add(struct embi_names *names, const char *name, size_t n, emb_err *err)
 {
     if (names->n == names->capacity) {
         size_t capacity = names->capacity ? 2 * names->capacity : 16;
@@ -17,9 +17,9 @@ static emb_status push(struct embi_names *names, const char *name, emb_err *err)
         names->list = list;
         names->capacity = capacity;
     }
-    char *copy = strdup(name);
+    char *copy = strndup(name, n);
     if (!copy)
-        return embi_fail_memory(err, strlen(name), "a file name");
+        return embi_fail_memory(err, n, "a file name");
     names->list[names->n++] = copy;
     return EMB_OK;
 }
@@ -27,6 +27,12 @@ static emb_status push(struct embi_names *names, const char *name, emb_err *err)
 static int by_bytes(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void embi_names_sort(struct embi_names *names)
+{
+    if (names->n)
+        qsort(names->list, names->n, sizeof *names->list, by_bytes);
 }
 
 emb_status embi_dir_names(const char *path, embi_name_fn *wanted, struct embi_names *names,
@@ -38,12 +44,12 @@ emb_status embi_dir_names(const char *path, embi_name_fn *wanted, struct embi_na
     embi_dir_open(&dir, AT_FDCWD, path, true);
     for (const char *name; !status && (name = embi_dir_next(&dir)) != NULL;)
         if (name[0] != '.' && wanted(dir.fd, name))
-            status = push(names, name, err);
+            status = embi_names_add(names, name, strlen(name), err);
     int sys = embi_dir_close(&dir);
     if (!status && sys)
         status = embi_fail_errno(err, sys, NULL);
-    if (!status && names->n)
-        qsort(names->list, names->n, sizeof *names->list, by_bytes);
+    if (!status)
+        embi_names_sort(names);
     return status;
 }
 

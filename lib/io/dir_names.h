@@ -18,6 +18,10 @@ typedef bool embi_name_fn(int dir, const char *name);
  * EMB_IO: the directory cannot be read. */
 emb_status embi_dir_names(const char *path, embi_name_fn *wanted, struct embi_names *names,
                           emb_err *err);
+
+/* One more name [n], from elsewhere; names may be {0} before. */
+emb_status embi_names_add(struct embi_names *names, const char *name, size_t n, emb_err *err);
+void embi_names_sort(struct embi_names *names);
 void embi_names_free(struct embi_names *names);
 
 #endif

@@ -1,9 +1,10 @@
 /* tensors.c - emb_tensors_list: every tensor of a file or a directory, from headers alone.
  *
  * A model's directory gives the tensors of its weights, another one those of all files in it that
- * say what they hold. Formats that hold one table give that one. Nothing is computed with, so types
+ * say what they hold, and so does a zip of several. Formats that hold one table give that one. Nothing is computed with, so types
  * that are only known by name are listed as well.
  */
+#include "fmt/zip_pick.h"
 #include "io/dir_names.h"
 #include "model/sidecar.h"
 #include "model/target.h"
@@ -220,15 +221,12 @@ static emb_status list_table(struct listing *l, struct embi_reader *r, const cha
     return status;
 }
 
-/* name: what the list calls the file `path`. */
-static emb_status list_file(struct listing *l, const char *path, const char *name, emb_err *err)
+/* The reader is freed. */
+static emb_status list_reader(struct listing *l, struct embi_reader *reader, const char *name,
+                              emb_err *err)
 {
-    struct embi_reader *reader;
     struct embi_model *m;
-    emb_status status = embi_target_reader(l->ctx, l->target, path, l->opts, &reader, err);
-    if (status)
-        return status;
-    l->wanted = embi_target_tensor(l->target, path == l->target->path ? reader : NULL);
+    emb_status status;
     if (!(reader->format->caps & EMBI_FMT_NAMES)) {
         status = list_table(l, reader, name, err);
         embi_reader_close(reader);
@@ -242,6 +240,74 @@ static emb_status list_file(struct listing *l, const char *path, const char *nam
     return status;
 }
 
+/* name: what the list calls the file `path`; a member of a zip is NAME#MEMBER. */
+static emb_status list_file(struct listing *l, const char *path, const char *name, emb_err *err)
+{
+    struct embi_reader *reader;
+    struct embi_buf full = {0};
+    emb_status status = embi_target_reader(l->ctx, l->target, path, l->opts, &reader, err);
+    if (status)
+        return status;
+    l->wanted = embi_target_tensor(l->target, path == l->target->path ? reader : NULL);
+    embi_buf_text(&full, name);
+    if (reader->member) {
+        embi_buf_byte(&full, '#');
+        embi_buf_text(&full, reader->member);
+    }
+    status = list_reader(l, reader, embi_buf_cstr(&full), err);
+    if (!status && full.failed)
+        status = embi_fail_memory(err, full.n, "a file name");
+    embi_buf_free(&full);
+    return status;
+}
+
+/* Other programs have files of these names too: what is no table is passed over. */
+static emb_status pass_over(const struct listing *l, emb_status status, const char *path,
+                            const emb_err *err)
+{
+    if (status != EMB_UNSUPPORTED)
+        return status;
+    embi_log(&l->ctx->env, EMB_LOG_NOTE, path, "%s", err->msg);
+    return EMB_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * A zip archive
+ */
+
+/* One member. */
+static emb_status list_member(struct listing *l, const char *name, emb_err *err)
+{
+    const struct embi_target *archive = l->target;
+    struct embi_target member = *archive;
+    member.fragment = name;
+    l->target = &member;
+    emb_status status = list_file(l, member.path, member.path, err);
+    l->target = archive;
+    l->wanted = NULL;
+    return pass_over(l, status, archive->path, err);
+}
+
+/* Of several tables, none of which was named, all are listed, as the files of a directory. Where
+ * that gives none, the error stays. */
+static emb_status list_archive(struct listing *l, emb_err *err)
+{
+    struct embi_names names;
+    emb_status status = list_file(l, l->target->path, l->target->path, err);
+    bool named = l->target->fragment || l->target->tensor;
+    if (status != EMB_UNSUPPORTED || named || strcmp(l->target->path, "-") == 0)
+        return status;
+    const emb_err unclear = *err;
+    status = embi_zip_tables(&l->ctx->env, l->target->path, &names, err);
+    for (size_t i = 0; !status && i < names.n; i++)
+        status = list_member(l, names.list[i], err);
+    embi_names_free(&names);
+    if (status || l->out->n)
+        return status;
+    *err = unclear;
+    return err->status;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * A directory
  */
@@ -253,18 +319,13 @@ static bool may_hold(int dir, const char *name)
     return embi_format_has_header(name) && fstatat(dir, name, &st, 0) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Other programs have files of these names too: what is no table is passed over. */
 static emb_status list_one_of(struct listing *l, const char *name, emb_err *err)
 {
     char *path;
     emb_status status = embi_path_join(l->target->path, name, &path, err);
     if (status)
         return status;
-    status = list_file(l, path, name, err);
-    if (status == EMB_UNSUPPORTED) {
-        embi_log(&l->ctx->env, EMB_LOG_NOTE, path, "%s", err->msg);
-        status = EMB_OK;
-    }
+    status = pass_over(l, list_file(l, path, name, err), path, err);
     free(path);
     return status ? embi_fail_in(err, "%s", name) : EMB_OK;
 }
@@ -339,8 +400,7 @@ emb_status emb_tensors_list(emb_ctx *ctx, const char *url, const emb_open_opts *
     emb_status status = embi_target_open(ctx, url, opts, &target, err);
     target.listing = true;
     if (!status)
-        status = embi_target_is_dir(&target) ? list_dir(&l, err)
-                                             : list_file(&l, target.path, target.path, err);
+        status = embi_target_is_dir(&target) ? list_dir(&l, err) : list_archive(&l, err);
     if (!status && l.wanted)
         status = select_named(tensors, l.wanted, err);
     if (status)

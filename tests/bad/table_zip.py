@@ -94,6 +94,9 @@ OBJECTS = typed("|O", "(2,)", b"\x80\x02.")
 FLIPPED = ARRAY[:-1] + bytes([ARRAY[-1] ^ 16])
 CRCS = f"its bytes have CRC-32 {zlib.crc32(FLIPPED):08x}, the directory says {zlib.crc32(ARRAY):08x}"
 
+HEADER = b'{"w":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}'
+ONE_TENSOR = struct.pack("<Q", len(HEADER)) + HEADER + bytes(8)
+
 CASES = [
     npz("no arrays", zip_file({"a.txt": TEXT}), "an .npz archive without arrays"),
     npz("no members", zip_file({}), "an .npz archive without arrays"),
@@ -149,6 +152,10 @@ CASES = [
     Case("zip: damaged members beside the table", "lookup the -t t.zip", 0, "",
          {"t.zip": archive(Member(b"a.txt", TEXT, packed=b"\7" + PACKED), Member(b"b.txt", TEXT), Member(b"c.npy", ARRAY, packed=b""),
                            Member(b"d.npy", ARRAY, size=4000000000), Member(b"e.npy", ARRAY, flags=1))}, out=b"the 1 2\n"),
+    Case("zip: ls of two tables, one damaged", "ls t.zip", 3, f"t.zip: member 'b.npy': data: expected 16 bytes, found 15",
+         {"t.zip": archive(Member(b"a.npy", ARRAY), Member(b"b.npy", ARRAY[:-1]), Member(b"c.safetensors", ONE_TENSOR))}),
+    Case("zip: ls of two texts", "ls t.zip", 3, f"t.zip: {SEVERAL}a.txt, b.txt",
+         {"t.zip": archive(Member(b"a.txt", TEXT), Member(b"b.txt", TEXT))}),
     zipped("damaged members and no table", archive(Member(b"a.png", TEXT, packed=b"\7"), Member(b"b", b"\1\2")),
            "a zip archive without a table, of: a.png, b"),
     zipped("a damaged member that is named", archive(Member(b"a.txt", TEXT), Member(b"b.txt", TEXT, packed=b"\7" + PACKED)),

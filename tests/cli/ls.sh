@@ -21,6 +21,13 @@ mkdir d && cp odd.safetensors d/ && embtool init 2 2 -o d/t.npy > /dev/null && e
 ls_ d
 head -c 20 odd.safetensors > d/cut.safetensors
 ls_ d
+# a zip of several tables, of one, and a member by its name
+(cd d && python3 -m zipfile -c ../two.zip t.npy odd.safetensors notes.txt && python3 -m zipfile -c ../one.zip t.npy notes.txt)
+ls_ two.zip
+ls_ one.zip
+ls_ two.zip#t.npy
+ls_ two.zip#t.npy --json
+ls_ two.zip#nothing
 # a part of a GGUF model has its own tensors, whatever lies beside it
 mkdir g && cp "$DATA"/golden/gguf/split-0000* g/ && cp "$DATA/golden/gguf/model_gpt2_tied.gguf" g/z.gguf
 ls_ g/split-00002-of-00002.gguf
