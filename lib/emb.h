@@ -375,10 +375,10 @@ typedef struct emb_tensors {
 
 /* Lists what is at `url`, which emb_table_open would take as well, from headers alone: all tensors
  * of a file; of the weights of a model's directory; of every file in another directory, or in a zip
- * of several tables, that has a header to tell by. #NAME and opts->tensor leave the tensors of that name. Only rows of text are
- * counted line by line. Free with emb_tensors_free. EMB_IO, EMB_BAD_DATA: a file cannot be read, or
- * breaks its format's rules. EMB_UNSUPPORTED: there is no tensor that can be told. EMB_BAD_ARG:
- * none of that name. */
+ * of several tables, that has a header to tell by. #NAME and opts->tensor leave the tensors of that
+ * name. Only rows of text are counted line by line. Free with emb_tensors_free. EMB_IO,
+ * EMB_BAD_DATA: a file cannot be read, or breaks its format's rules. EMB_UNSUPPORTED: there is no
+ * tensor that can be told. EMB_BAD_ARG: none of that name. */
 EMB_API emb_status emb_tensors_list(emb_ctx *ctx, const char *url, const emb_open_opts *opts,
                                     emb_tensors *tensors, emb_err *err);
 EMB_API void emb_tensors_free(emb_tensors *tensors);

@@ -140,7 +140,8 @@ static bool last_element(const struct embi_tensor *t, uint64_t *last)
     return true;
 }
 
-/* Do all elements lie in the storage, which lies where its span says? first: element 0 in the storage. */
+/* Do all elements lie in the storage, which lies where its span says? first: element 0 in the
+ * storage. */
 static emb_status place(const struct lister *l, struct embi_tensor *t, unsigned element,
                         const struct embi_torch_ref *ref, uint64_t first, emb_err *err)
 {

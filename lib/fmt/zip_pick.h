@@ -6,8 +6,8 @@
 #include "io/dir_names.h"
 #include "io/zip_read.h"
 
-/* For unwrap.c alone: the member that r->fragment names, which then loses that name; without one the only member that
- * looks like a table. *m is NULL for an archive that is an .npz as a whole. */
+/* For unwrap.c alone: the member that r->fragment names, which then loses that name; without one
+ * the only member that looks like a table. *m is NULL for an archive that is an .npz as a whole. */
 emb_status embi_zip_pick(struct embi_reader *r, const struct embi_zip_list *zip,
                          const struct embi_zip_member **m, emb_err *err);
 

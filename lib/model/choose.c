@@ -144,8 +144,8 @@ static int best_rank(struct embi_model *m, enum embi_role role)
 }
 
 /* Of the candidates that `among` leaves: *tensor is the first, or EMBI_NO_TENSOR; *several says
- * that another one has other bytes. Those behind it are not looked at: they may have to be unpacked.
- */
+ * that another one has other bytes. Those behind it are not looked at: they may have to be
+ * unpacked. */
 static emb_status pick(struct embi_model *m, way_fn *among, int best, size_t *tensor, bool *several,
                        emb_err *err)
 {

@@ -1,9 +1,8 @@
 /* tensors.c - emb_tensors_list: every tensor of a file or a directory, from headers alone.
  *
  * A model's directory gives the tensors of its weights, another one those of all files in it that
- * say what they hold, and so does a zip of several. Formats that hold one table give that one. Nothing is computed with, so types
- * that are only known by name are listed as well.
- */
+ * say what they hold, and so does a zip of several. Formats that hold one table give that one.
+ * Nothing is computed with, so types that are only known by name are listed as well. */
 #include "fmt/zip_pick.h"
 #include "io/dir_names.h"
 #include "model/sidecar.h"

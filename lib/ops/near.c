@@ -74,8 +74,8 @@ static void prepare(struct query *q, const double *x, uint32_t d, float *part)
 }
 
 /* Are the first columns all +0, as in rows that were never trained? Squares that are too small for
- * f32 are not taken for that. There is one byte at least: queries of no columns are not looked at, and
- * types with a kernel have bytes. */
+ * f32 are not taken for that. There is one byte at least: queries of no columns are not looked at,
+ * and types with a kernel have bytes. */
 static bool begins_with_zeros(const struct near *s, const struct query *q, const void *row)
 {
     const unsigned char *bytes = row;

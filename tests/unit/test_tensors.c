@@ -152,9 +152,9 @@ Test(tensors, tables_without_names)
 {
     fixture_text("w.txt", "cat 1 2\ndog 3 4\nfox 5 6\n");
     LISTS("w.txt", "- f32 [3,2] 24 w.txt embedding");
-    fixture_put("w.bin", "2 1\ncat \0\0\x80\x3f\ndog \0\0\0\x40\n", 23);
+    fixture_put("w.bin", "2 1\ncat \0\0\x80\x3f\ndog \0\0\0\x40\n", 22);
     LISTS("w.bin", "- f32 [2,1] 8 w.bin embedding");
-    fixture_put("w.bin", "9 1\ncat \0\0\x80\x3f\ndog \0\0\0\x40\n", 23);
+    fixture_put("w.bin", "9 1\ncat \0\0\x80\x3f\ndog \0\0\0\x40\n", 22);
     cr_expect_eq(list("w.bin"), EMB_BAD_DATA);
     cr_expect(strstr(err.msg, "9 rows"), "%s", err.msg);
     cr_expect_eq(list("w.txt#x"), EMB_BAD_ARG);
