@@ -12,7 +12,10 @@
 
 bool embi_has_beside(const char *path)
 {
-    return strcmp(path, "-") != 0 && strncmp(path, "/dev/", 5) != 0;
+    struct stat st;
+    if (strcmp(path, "-") == 0 || strncmp(path, "/dev/", 5) == 0)
+        return false;
+    return stat(path, &st) != 0 || S_ISREG(st.st_mode);
 }
 
 static bool is_same(const char *a, const char *b)

@@ -30,12 +30,12 @@ emb_status embi_tokens_file_write(struct embi_tokens_file *f, const emb_table *t
 /* The file gets its name; then the table at `target` must. */
 emb_status embi_tokens_file_commit(struct embi_tokens_file *f, const char *target, emb_err *err);
 
-/* The table did not get its name: a new file goes again. */
+/* The table did not get its name: a new file goes again. One that was replaced is gone. */
 void embi_tokens_file_undo(struct embi_tokens_file *f, const char *target);
 
 void embi_tokens_file_free(struct embi_tokens_file *f);
 
-/* Could the path have a file beside it? Standard output and devices have not. */
+/* Could the path have a file beside it? Standard output, pipes and devices have not. */
 bool embi_has_beside(const char *path);
 
 /* EMB_BAD_ARG where a path is the file that the table is read from. */

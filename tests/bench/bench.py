@@ -118,6 +118,69 @@ t = np.load('G.npy', mmap_mode='r'); n = np.sqrt(np.einsum('ij,ij->i', t, t))
 print(t.mean(dtype=np.float64), t.std(dtype=np.float64), t.min(), t.max(), n.min(), np.median(n), n.max())"""
 
 
+READ_WRITE = """b = memoryview(bytearray(1 << 20))
+with open('G.raw', 'rb', buffering=0) as f, open('copy.raw', 'wb', buffering=0) as out:
+    while n := f.readinto(b):
+        out.write(b[:n // 2])"""  # the bytes of f32 -> bf16, and nothing done to them
+PA_TEXT = """import numpy as np, pyarrow as pa, pyarrow.csv as c
+t = c.read_csv('G.txt', c.ReadOptions(autogenerate_column_names=True),
+               c.ParseOptions(delimiter=' ', quote_char=False),
+               c.ConvertOptions(column_types={f'f{i}': pa.float32() for i in range(1, 301)}))
+np.save('peer.npy', np.stack([t.column(i).to_numpy() for i in range(1, 301)], axis=1))"""
+GENSIM_TEXT = """from gensim.models import KeyedVectors as K
+import numpy as np; np.save('peer.npy', K.load_word2vec_format('G.txt', no_header=True).vectors)"""
+GENSIM_BIN = """from gensim.models import KeyedVectors as K
+print(K.load_word2vec_format('G.bin', binary=True).get_index('w7'))"""
+GGUF_ROWS = """import sys, numpy as np
+from gguf import GGUFReader, dequantize
+t = next(t for t in GGUFReader(sys.argv[1]).tensors if t.name == 'token_embd.weight')
+np.save('peer.npy', dequantize(t.data[np.load('some.npy')], t.tensor_type))"""
+
+
+def has(python, module):
+    """A peer that is not installed has no time: it is said to be missing, and its cell runs without it."""
+    there = subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0
+    if not there:
+        print(f"{module}: missing")
+    return there
+
+
+def make_forms(d, tool, python):
+    """G with tokens, in the forms that conversions begin with; as q8_0 in rows of 320; ids of rows of that."""
+    if not Path(d, "some.npy").exists():
+        code = """import numpy as np
+n = len(np.load('G.npy', mmap_mode='r'))
+open('words', 'w').write(''.join(f'w{i}\\n' for i in range(n)))
+np.save('some.npy', np.random.default_rng(2).integers(0, n * 300 // 320, min(n, 8192)))"""
+        subprocess.run([python, "-c", code], cwd=d, check=True)
+    for to, more in (("G.txt", ["--vocab", "words"]), ("G.bin", ["--vocab", "words"]),
+                     ("G.raw", [])):
+        if not Path(d, to).exists():
+            subprocess.run([tool, "convert", "G.npy", to, "-q", *more], cwd=d, check=True, stdout=subprocess.DEVNULL)
+    if not Path(d, "Q.gguf").exists():  # a row is whole blocks of 32
+        n = Path(d, "G.raw").stat().st_size // 1280
+        subprocess.run([tool, "convert", "G.raw", "Q.gguf", "--format", "raw", "--shape", f"{n},320", "--input-dtype", "f32",
+                        "--dtype", "q8_0", "-q"], cwd=d, check=True, stdout=subprocess.DEVNULL)
+
+
+def conversions(d, tool, python, runs):
+    """convert, and what begins with a file of another form, beside the libraries that read it."""
+    make_forms(d, tool, python)
+    libraries = {m: has(python, m) for m in ("pyarrow", "gensim", "gguf")}
+    peers = {m: [python, "-c", code] for m, code in (("pyarrow", PA_TEXT), ("gensim", GENSIM_TEXT)) if libraries[m]}
+    out = ["-q", "--force"]
+    cell("GloVe text -> safetensors", {"embtool": [tool, "convert", "G.txt", "out.safetensors", *out], **peers}, d, runs,
+         fresh=("out.safetensors", "out.vocab.txt", "peer.npy"))
+    cell("f32 -> bf16", {"embtool": [tool, "convert", "G.raw", "out.raw", "--format", "raw", "--shape", ",300",
+                                     "--input-dtype", "f32", "--dtype", "bf16", *out],
+                         "read+write": [python, "-S", "-c", READ_WRITE]}, d, runs, fresh=("out.raw", "copy.raw"))
+    cell("word2vec .bin, a token", {"embtool": [tool, "lookup", "-t", "G.bin", "w7"],
+                                    **({"gensim": [python, "-c", GENSIM_BIN]} if libraries["gensim"] else {})}, d, runs)
+    rows = {"gguf": [python, "-c", GGUF_ROWS, "Q.gguf"]} if libraries["gguf"] else {}
+    cell("8192 rows of q8_0 -> npy", {"embtool": [tool, "lookup", "-t", "Q.gguf", "-i", "some.npy", "-o", "out.npy", "-q"],
+                                      **rows}, d, runs, fresh=("out.npy", "peer.npy"))
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--embtool", type=Path, required=True)
@@ -152,6 +215,7 @@ def main():
         cell("lookup 1M ids.txt -> npy", {"embtool": [tool, "lookup", "-t", "G.npy", "-i", "ids.txt", "-o", "out.npy"],
              "numpy": [python, "-c", NP_TAKE.replace("np.load('ids.npy')", "np.loadtxt('ids.txt', dtype=np.int64)")]},
              d, a.runs, fresh=("out.npy",))
+        conversions(d, tool, python, a.runs)
         shards = cell("ls, 400 tensors", {"embtool": [tool, "ls", "many.safetensors"]}, d, many)
         far = [tool, "lookup", "2199999", "-t", "huge.npy", "--label", "id"]
         one = cell("one row of 8.4 GiB", {"embtool": far}, d, many)

@@ -39,3 +39,7 @@ embtool convert digits.txt a.safetensors || echo "exit $?"
 embtool convert digits.txt a.safetensors --force > /dev/null
 cat a.vocab.txt
 embtool convert < a.vec - - --to word2vec-text --dtype f64
+# a pipe has no file beside it
+mkfifo p.safetensors
+cat p.safetensors > piped & embtool convert a.vec p.safetensors --lossy -q > /dev/null; wait
+embtool ls piped; ls p.*
