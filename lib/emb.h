@@ -289,6 +289,8 @@ typedef struct emb_open_opts {
     uint64_t limit_rows;   /* only the first N rows exist; 0: all */
     bool strict;           /* a warning that can change an answer is an error */
     bool head;             /* of a model: the output table, which may be the input embedding */
+    bool flat;             /* a tensor with any number of axes is a table of the rows of its last
+                              one: [B, L, d] is [B L, d], [d] is [1, d] */
 } emb_open_opts;
 
 /* Opens the table `url`: a path, `path#tensor` (a path that exists with the # in its name wins),
@@ -315,6 +317,8 @@ EMB_API void emb_table_close(emb_table *table);
  * is written there. */
 EMB_API bool emb_is_hub_name(const char *url);
 
+#define EMB_TENSOR_DIMS 8 /* axes of a tensor, at most */
+
 typedef struct emb_table_info {
     uint64_t rows;      /* V */
     uint32_t dims;      /* d */
@@ -327,6 +331,8 @@ typedef struct emb_table_info {
     bool packed;        /* the file is gzip or a zip that the table is inside of */
     bool text;      /* the format is lines of text: what a row takes is known once it is written */
     bool word_rows; /* the format holds the tokens with the rows: there is no list beside it */
+    int ndim;       /* as stored: 2, with `flat` any number up to EMB_TENSOR_DIMS */
+    uint64_t shape[EMB_TENSOR_DIMS]; /* [ndim]; with limit_rows of what is there, not of that */
 } emb_table_info;
 
 /* The shape, type and place of the table. Text tables and word2vec files are walked over here,
@@ -353,8 +359,6 @@ EMB_API emb_status emb_table_model(const emb_table *table, emb_model_info *info,
 /* ------------------------------------------------------------------------------------------------
  * Tensors
  */
-
-#define EMB_TENSOR_DIMS 8
 
 /* One tensor of a file. */
 typedef struct emb_tensor_info {
@@ -668,6 +672,81 @@ EMB_API const emb_preset *emb_preset_at(size_t i);
 
 /* The preset of that name, or NULL. */
 EMB_API const emb_preset *emb_preset_by_name(const char *name);
+
+/* ------------------------------------------------------------------------------------------------
+ * Positions
+ *
+ * Position t is a whole number, 0 for the first token. Angles are computed in double precision, and
+ * each result is rounded once.
+ */
+
+#define EMB_POSITION_MAX (UINT64_C(1) << 53) /* positions are below it */
+
+/* The sinusoidal table of "Attention Is All You Need" (Vaswani et al. 2017, section 3.5): channels
+ * 2i and 2i + 1 of row t are sine and cosine of t / base^(2i / d). Fills block [rows, d], of any
+ * float type, with rows first .. first+rows-1. base 0: 10000. EMB_BAD_ARG: another type, a base
+ * that is not finite or not above 0, or positions of EMB_POSITION_MAX or more. */
+EMB_API emb_status emb_sinusoid_rows(emb_ctx *ctx, double base, uint64_t first, emb_block *block,
+                                     emb_err *err);
+
+/* Which channels of a head turn together: i and i + r/2 (GPT-NeoX, Llama as transformers has it),
+ * or 2i and 2i + 1 (GPT-J). */
+typedef enum emb_rope_style { EMB_ROPE_ANY, EMB_ROPE_NEOX, EMB_ROPE_GPTJ } emb_rope_style;
+
+typedef struct emb_rope_opts {
+    size_t size;
+    const char *model;    /* what is not said below is as in the config.json of this directory (or
+                             hf://org/model); NULL: no model */
+    uint32_t dims;        /* D, channels of a head; 0: the model's */
+    uint32_t rotary_dims; /* r, those of them that turn, the first ones; 0: the model's, else D */
+    double base;          /* 0: the model's, else 10000 */
+    const char *scaling;  /* "TYPE:key=value,...", with the words of config.json's rope_scaling:
+                             "linear:4" (a lone number is the factor),
+                             "yarn:factor=4,original_max_position_embeddings=8192",
+                             "longrope:short_factor=[1,1.1],long_factor=[1,4],..."; in place of the
+                             model's. NULL: the model's, else none */
+    emb_rope_style style; /* ANY: the model's, else NEOX */
+    uint64_t positions;   /* 1 + the last position that is needed: dynamic and longrope depend on
+                             it */
+} emb_rope_opts;
+
+/* Rotary positions (Su et al. 2021): pair i of the r channels that turn has the frequency
+ * base^(-2i / r), and turns at position t by the angle t times it. */
+typedef struct emb_rope emb_rope;
+
+typedef struct emb_rope_info {
+    uint32_t dims, rotary_dims; /* D; r, even */
+    emb_rope_style style;
+    const char *type;          /* "default", "yarn" ... */
+    double base;               /* as given: what dynamic and ntk make of it is in the frequencies */
+    double scale;              /* that cosine and sine are multiplied with */
+    const double *frequencies; /* [r/2], after scaling                             (borrowed) */
+} emb_rope_info;
+
+/* Settles the frequencies. Scaling, with the formulas in docs/commands/position.md: linear (Chen et
+ * al. 2023), dynamic and ntk (NTK-aware), yarn (Peng et al. 2023), longrope (Ding et al. 2024),
+ * llama3 (the Llama 3.1 release). EMB_BAD_ARG: no D, an odd r or one above D, a scaling that is
+ * none or lacks a key. EMB_UNSUPPORTED: the model has no rotary positions, or a kind that is not
+ * known. EMB_BAD_DATA: its config.json is malformed. Close with emb_rope_close (NULL is allowed),
+ * before its context. */
+EMB_API emb_status emb_rope_open(emb_ctx *ctx, const emb_rope_opts *opts, emb_rope **rope,
+                                 emb_err *err);
+EMB_API void emb_rope_close(emb_rope *rope);
+EMB_API const emb_rope_info *emb_rope_describe(const emb_rope *rope);
+
+/* Fills block [rows, r/2], of any float type, with the cosines (sine: the sines) of positions first
+ * .. first+rows-1, times the scale. EMB_BAD_ARG: other dims, another type, positions that are too
+ * large. */
+EMB_API emb_status emb_rope_rows(const emb_rope *rope, bool sine, uint64_t first, emb_block *block,
+                                 emb_err *err);
+
+/* Turns rows of queries or keys in place: block [rows, D] of f64, aligned. They are rows first ..
+ * first+rows-1 of an array [..., length, ..., D] in which `inner` rows stand between one position
+ * and the next: row n is of position start + (n / inner) % length. A pair (a, b) becomes
+ * (a cos - b sin, b cos + a sin), times the scale; channels from r on stay. EMB_BAD_ARG: other dims
+ * or another type, a length or inner of 0, positions that are too large. */
+EMB_API emb_status emb_rope_turn(const emb_rope *rope, uint64_t start, uint64_t length,
+                                 uint64_t inner, uint64_t first, emb_block *block, emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
  * What a table costs

@@ -222,13 +222,37 @@ static emb_status check_data(const struct embi_reader *r, size_t i, emb_err *err
     return enough ? EMB_OK : embi_reader_whole(r, i, err);
 }
 
+/* [A, B, d] as [A B, d], [d] as [1, d]. Only where these rows lie one after another. */
+static emb_status flatten(struct embi_tensor *t, emb_err *err)
+{
+    char shape[EMBI_SHAPE_MAX], name[EMBI_TENSOR_MAX];
+    uint64_t rows;
+    if (t->ndim == 2 || t->ndim == 0)
+        return EMB_OK;
+    if (t->ndim > 2 && (t->fortran || t->strided))
+        return embi_fail(
+            err, EMB_UNSUPPORTED, -1, "%sshape %s is not stored in C order, row after row",
+            embi_tensor_show(name, t->name), embi_shape_show(shape, t->shape, t->ndim));
+    if (!embi_shape_count(t->shape, t->ndim - 1, &rows))
+        return embi_fail(err, EMB_BAD_DATA, -1, "%sthe shape has no size",
+                         embi_tensor_show(name, t->name));
+    t->shape[1] = t->shape[t->ndim - 1];
+    t->shape[0] = rows;
+    t->strides[1] = t->strides[0];
+    t->ndim = 2;
+    t->fortran = false;
+    return EMB_OK;
+}
+
 emb_status embi_reader_layout(const struct embi_reader *r, size_t i, struct embi_layout *layout,
                               emb_err *err)
 {
     if (i >= r->n_tensors)
         return embi_fail(err, EMB_BUG, -1, "tensor %zu of %zu", i, r->n_tensors);
-    const struct embi_tensor *t = &r->tensors[i];
-    emb_status status = check_table(r, t, err);
+    struct embi_tensor table = r->tensors[i], *t = &table;
+    emb_status status = r->opts.flat ? flatten(t, err) : EMB_OK;
+    if (status == EMB_OK)
+        status = check_table(r, t, err);
     if (status == EMB_OK)
         status = check_data(r, i, err);
     if (status != EMB_OK)

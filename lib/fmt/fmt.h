@@ -60,6 +60,7 @@ struct embi_read_opts {
     uint64_t limit_rows; /* walk may stop after that many rows; 0: no limit */
     bool strict;
     bool listing;         /* no row will be read: a type is named where it would be refused */
+    bool flat;            /* any number of axes is a table, of the rows of the last one */
     const char *fragment; /* what stands after the path's #, or NULL: a tensor, a member of a zip,
                              or both with a # between; borrowed */
 };
@@ -216,7 +217,8 @@ static inline const char *embi_reader_name(const struct embi_reader *r)
  * some formats (GGUF) list such tensors; who reads one asks before. */
 emb_status embi_reader_whole(const struct embi_reader *r, size_t i, emb_err *err);
 
-/* The layout of tensor i, which must be 2-D and of a type we compute with, and all there; of a cut
+/* The layout of tensor i, which must be 2-D (with opts.flat of any number of axes, in C order) and
+ * of a type we compute with, and all there; of a cut
  * one the first rows are enough where the options ask for no more. */
 emb_status embi_reader_layout(const struct embi_reader *r, size_t i, struct embi_layout *layout,
                               emb_err *err);

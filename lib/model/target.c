@@ -90,6 +90,7 @@ static void read_opts(const struct embi_target *target, const emb_open_opts *o,
         .limit_rows = EMBI_HAS(o, limit_rows) ? o->limit_rows : 0,
         .strict = EMBI_HAS(o, strict) && o->strict,
         .listing = target->listing,
+        .flat = EMBI_HAS(o, flat) && o->flat,
     };
 }
 

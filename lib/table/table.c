@@ -45,6 +45,8 @@ static emb_status use_tensor(emb_table *t, size_t tensor, emb_err *err)
     if (status)
         return status;
     t->io = r->tensors[tensor].io;
+    t->ndim = r->tensors[tensor].ndim;
+    memcpy(t->shape, r->tensors[tensor].shape, sizeof t->shape);
     t->own_tokens = r->n_tokens && r->n_tokens == t->layout.rows;
     if (r->n_tokens && !t->own_tokens)
         embi_log(t->env, EMB_LOG_NOTE, t->path,
@@ -184,6 +186,10 @@ emb_status emb_table_describe(const emb_table *t, emb_table_info *info, emb_err 
         .packed = t->reader->inside != NULL,
         .text = (format->caps & EMBI_FMT_DECIMAL) != 0,
         .word_rows = (format->caps & EMBI_FMT_TOKENS) != 0,
+        .ndim = t->ndim ? t->ndim : 2,
+        .shape = {t->layout.rows, t->layout.dims},
     };
+    if (t->ndim)
+        memcpy(info->shape, t->shape, sizeof info->shape);
     return EMB_OK;
 }

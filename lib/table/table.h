@@ -30,6 +30,8 @@ struct emb_table {
     char *tensor; /* its name, or NULL */
     bool ready;   /* layout is complete (walked, limited) */
     uint64_t limit_rows;
+    int ndim; /* as stored; 0: rows of text */
+    uint64_t shape[EMB_TENSOR_DIMS];
     struct embi_layout layout;
     struct embi_io *io;       /* where the rows are; of the reader */
     bool own_tokens;          /* the file has tokens for these rows */
