@@ -7,13 +7,12 @@
  */
 #include "ops/check_model.h"
 
-#include "model/hub.h"
+#include "model/model_dir.h"
 #include "util/err.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 /* ------------------------------------------------------------------------------------------------
  * Findings
@@ -208,36 +207,6 @@ static emb_status check_all(struct embi_checking *c, emb_err *err)
     return status;
 }
 
-/* A file stands for the directory that it lies in, which must be a model's. */
-static emb_status dir_of_file(char **dir, emb_err *err)
-{
-    struct stat st;
-    char *folder;
-    if (stat(*dir, &st) != 0 || !S_ISREG(st.st_mode))
-        return EMB_OK;
-    emb_status status = embi_path_dir(*dir, &folder, err);
-    if (status)
-        return status;
-    free(*dir);
-    *dir = folder;
-    return embi_sidecar_exists(*dir, "config.json")
-               ? EMB_OK
-               : embi_fail(err, EMB_UNSUPPORTED, -1,
-                           "expected a model: found a file without a config.json beside it");
-}
-
-static emb_status find_dir(const emb_ctx *ctx, const char *url, char **dir, emb_err *err)
-{
-    emb_status status = EMB_OK;
-    if (emb_is_hub_name(url))
-        status = embi_hub_path(ctx->hub_cache, url, dir, err);
-    else
-        *dir = strdup(url);
-    if (status)
-        return status;
-    return *dir ? dir_of_file(dir, err) : embi_fail_memory(err, strlen(url), "a path");
-}
-
 static emb_status check_dir(emb_ctx *ctx, emb_check *check, emb_err *err)
 {
     struct embi_checking c = {.env = &ctx->env, .check = check};
@@ -258,7 +227,7 @@ static emb_status check_dir(emb_ctx *ctx, emb_check *check, emb_err *err)
 emb_status emb_check_model(emb_ctx *ctx, const char *url, emb_check *check, emb_err *err)
 {
     *check = (emb_check){0};
-    emb_status status = find_dir(ctx, url, &check->dir, err);
+    emb_status status = embi_model_dir(ctx->hub_cache, url, &check->dir, err);
     if (!status)
         status = check_dir(ctx, check, err);
     if (status)

@@ -1,0 +1,43 @@
+/* model_dir.c - see model_dir.h. Whether a directory is a model's is for who opens it to say.
+ */
+#include "model/model_dir.h"
+
+#include "model/hub.h"
+#include "model/sidecar.h"
+#include "util/err.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* A file stands for the directory that it lies in, which must be a model's. */
+static emb_status dir_of_file(char **dir, emb_err *err)
+{
+    struct stat st;
+    char *folder;
+    if (stat(*dir, &st) != 0)
+        return embi_fail_errno(err, errno, NULL);
+    if (!S_ISREG(st.st_mode))
+        return EMB_OK;
+    emb_status status = embi_path_dir(*dir, &folder, err);
+    if (status)
+        return status;
+    free(*dir);
+    *dir = folder;
+    return embi_sidecar_exists(*dir, "config.json")
+               ? EMB_OK
+               : embi_fail(err, EMB_UNSUPPORTED, -1,
+                           "expected a model: found a file without a config.json beside it");
+}
+
+emb_status embi_model_dir(const char *hub_cache, const char *url, char **dir, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    if (emb_is_hub_name(url))
+        status = embi_hub_path(hub_cache, url, dir, err);
+    else
+        *dir = strdup(url);
+    if (status)
+        return status;
+    return *dir ? dir_of_file(dir, err) : embi_fail_memory(err, strlen(url), "a path");
+}
