@@ -38,12 +38,15 @@ def programs(suite, build, sanitizer):
         run = [py, tests / "cases/run.py", tool, *jobs, *slow]
         return [[str(x) for x in command] for command in (
             [*run, "--capability", "main", "--capability", "resize", "--capability", "formats", "--have", have],
-            [*run, "--capability", "positions", "--only", "plan"])]
+            [*run, "--capability", "positions", "--only", "plan", "--only", "position.*"])]
+    if suite == "golden":
+        kinds = ("npy,npy ids,safetensors,word2vec binary,word2vec text,glove text,model directory,"
+                 "tokenizer.json,sentencepiece,tekken,torch zip,torch legacy,gguf,npz,gzip,fasttext vec,text")
+        return [[str(x) for x in command] for command in (
+            [py, tests / "data/check_golden.py", tool, "--kinds", kinds],
+            [py, tests / "data/check_positions.py", tool])]
     one = {
         "cli": [py, tests / "cli/run.py", tool, *jobs, *slow],
-        "golden": [py, tests / "data/check_golden.py", tool, "--kinds",
-                   "npy,npy ids,safetensors,word2vec binary,word2vec text,glove text,model directory,"
-                   "tokenizer.json,sentencepiece,tekken,torch zip,torch legacy,gguf,npz,gzip,fasttext vec,text"],
         "bad": [py, tests / "bad/run.py", tool, *slow],
         "fuzz": [py, tests / "fuzz/run.py", "--build", build, *jobs, *seconds],
         "docs": [py, tests / "lint/docs_check.py", tool],
