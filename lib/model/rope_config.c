@@ -50,20 +50,19 @@ static const struct defaults *defaults_of(const char *type)
     word[0] = ' ';
     memcpy(word + 1, type, n);
     memcpy(word + 1 + n, " ", 2);
-    for (size_t i = 0; n && i < EMBI_LEN(defaults); i++)
+    for (size_t i = 0; n && !strchr(type, ' ') && i < EMBI_LEN(defaults); i++)
         if (strstr(defaults[i].types, word))
             return &defaults[i];
     return NULL;
 }
 
+/* A type with escapes is none that is known. */
 static void take_type(struct reading *r, const struct embi_json_value *v)
 {
-    struct embi_buf text = {0};
-    if (embi_json_string(v, &text) && text.n < TYPE_MAX && !memchr(text.s, ' ', text.n)) {
-        memcpy(r->type, text.s, text.n);
-        r->type[text.n] = 0;
-    }
-    embi_buf_free(&text);
+    if (v->kind != EMBI_JSON_STRING || v->escaped || v->n - 2 >= TYPE_MAX)
+        return;
+    memcpy(r->type, v->s + 1, v->n - 2);
+    r->type[v->n - 2] = 0;
 }
 
 /* ------------------------------------------------------------------------------------------------

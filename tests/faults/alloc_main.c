@@ -318,6 +318,31 @@ static emb_status run_check(struct world *w, const struct scenario *s)
     return EMB_OK;
 }
 
+/* Rotary positions of a model, with a scaling in place of its own (format), and sinusoidal ones. */
+static emb_status run_positions(struct world *w, const struct scenario *s)
+{
+    double rows[3][8] = {{0}};
+    emb_rope *rope;
+    emb_rope_opts opts = {
+        .size = sizeof opts, .model = s->url, .dims = 8, .scaling = s->format, .positions = 3};
+    emb_block block = {rows, 3, 4, EMB_F64, 0};
+    emb_status status = emb_rope_open(w->ctx, &opts, &rope, &w->err);
+    if (status)
+        return status;
+    status = emb_rope_rows(rope, true, 0, &block, &w->err);
+    if (!status)
+        add(w, rows, 3 * 4 * sizeof(double));
+    block.dims = 8;
+    if (!status)
+        status = emb_rope_turn(rope, 0, 3, 1, 0, &block, &w->err);
+    if (!status)
+        status = emb_sinusoid_rows(w->ctx, 0, 0, &block, &w->err);
+    if (!status)
+        add(w, rows, sizeof rows);
+    emb_rope_close(rope);
+    return status;
+}
+
 static emb_status run_ids(struct world *w, const struct scenario *s)
 {
     emb_ids *ids;
@@ -458,6 +483,10 @@ static emb_status run_resize(struct world *w, const struct scenario *s)
 #define GOLDEN(name) "data/golden/" name
 
 static const struct scenario scenarios[] = {
+    {"rotary positions", run_positions, .url = GOLDEN("hf/llama_sharded")},
+    {"rotary positions with lists", run_positions, .url = GOLDEN("hf/llama_sharded/config.json"),
+     .format = "longrope:original_max_position_embeddings=2,short_factor=[1,1,1,1],"
+               "long_factor=[1,2,3,4],factor=2"},
     {"read npy", run_read, .url = GOLDEN("npy/f4_300x32.npy"), .vocab = "words.txt"},
     {"read npy of big-endian numbers", run_read, .url = GOLDEN("npy/f4_big_endian.npy")},
     {"read npy in Fortran order", run_read, .url = GOLDEN("npy/f4_fortran.npy")},

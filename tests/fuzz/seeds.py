@@ -73,6 +73,17 @@ JSONS = ['{"a":[1,2.5e-3,"x\\u00e9\\ud83d\\ude00",null,true,false,{}],"b":"","a"
 CONFIGS = [{"model_type": "llama", "vocab_size": 32000, "hidden_size": 64, "tie_word_embeddings": False},
            {"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 8, "vocab_size": 9}},
            {"model_type": "t5", "d_model": 8, "text_encoder": {}, "n_embd": 7, "vocab_size": "x"}]
+ROPES = [("linear:4", {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "rope_theta": 5e5}),
+         ("yarn:factor=4,original_max_position_embeddings=64,truncate=false,beta_fast=16",
+          {"rope_parameters": {"rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0,
+                               "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}}),
+         ("longrope:short_factor=[1,1,1,1,1,1,1,1],long_factor=[1,2,3,4,5,6,7,8],original_max_position_embeddings=9",
+          {"model_type": "gptj", "n_embd": 32, "n_head": 2, "rotary_dim": None}),
+         ("dynamic:factor=2,max_position_embeddings=50", {"text_config": {"rope_scaling": {"type": "su", "long_factor": [2.0]}}}),
+         ("llama3:factor=8,low_freq_factor=1,high_freq_factor=4,original_max_position_embeddings=90",
+          {"rope_scaling": {"type": "yarn", "factor": 2, "mscale": 1, "mscale_all_dim": 0.5,
+                            "original_max_position_embeddings": 64, "attention_factor": None}}),
+         ("ntk:alpha=3", {"rope_scaling": {"rope_type": "dynamic", "alpha": 1000.0}, "head_dim": 128})]
 INDEXES = [{"metadata": {"total_size": 8},
             "weight_map": {"a": "m-1.safetensors", "b": "m-2.safetensors", "c": "m-1.safetensors"}},
            {"weight_map": {"a": "../x"}}, {"weight_map": {}}, {"weight_map": {"a": 1}}]
@@ -131,6 +142,7 @@ def crafted():
     yield from (("ids_text", b"\x10\x03" + i.encode()) for i in IDS)
     yield from (("json", bytes([flag, 0x5A]) + j.encode()) for j in JSONS for flag in (0, 1))
     yield from (("config", json.dumps(c).encode()) for c in CONFIGS)
+    yield from (("rope", scaling.encode() + b"\n" + json.dumps(config).encode()) for scaling, config in ROPES)
     yield from (("index", json.dumps(c).encode()) for c in INDEXES)
     yield from (("vocab_json", json.dumps(v).encode()) for v in VOCABS)
     yield from (("tokenizer_json", json.dumps(t).encode()) for t in TOKENIZERS)
