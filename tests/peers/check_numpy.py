@@ -118,6 +118,32 @@ def search():
             assert np.allclose([h["score"] for h in hits], s[order], rtol=1e-5, atol=1e-6), (dtype, metric)
 
 
+def positions():
+    """Sinusoids are the formula in f64, rounded once; queries turn along any axis, of any float type and byte order."""
+    t, c = np.arange(1000, 3000)[:, None], np.arange(33)[None]
+    angle = t / 10000.0 ** ((c - c % 2) / 33)
+    want = np.where(c % 2, np.cos(angle), np.sin(angle))
+    for dtype in ("f8", "f4", "f2"):
+        run("position", "sinusoidal", "-L", 2000, "-D", 33, "--start", 1000, "--dtype", dtype.replace("f8", "f64").replace(
+            "f4", "f32").replace("f2", "f16"), "-o", "pe.npy", "--force")
+        got = np.load("pe.npy")
+        assert got.dtype == dtype and got.shape == want.shape
+        # f64: the last bits of an angle of 3000; else at most a neighbour, where numpy's own last bit decides
+        assert np.abs(got.astype("f8") - want).max() <= (1e-12 if dtype == "f8" else np.finfo(dtype).eps / 2)
+    turned = RNG.standard_normal((3, 5, 4, 8))
+    for dtype in ("<f8", ">f8", "<f4", ">f4", "<f2"):
+        for axis in range(3):
+            np.save("q.npy", turned.astype(dtype))
+            run("position", "rope", "--apply", "q.npy", "--axis", axis, "-o", "out.npy", "--force")
+            x = np.moveaxis(turned.astype(dtype).astype("f8"), axis, -2)
+            turn = np.arange(x.shape[-2])[:, None] * 10000.0 ** (-np.arange(4) / 4)
+            a, b = x[..., :4], x[..., 4:]
+            y = np.concatenate([a * np.cos(turn) - b * np.sin(turn), b * np.cos(turn) + a * np.sin(turn)], -1)
+            got, y = np.load("out.npy"), np.moveaxis(y, -2, axis)
+            assert got.dtype == np.dtype(dtype).newbyteorder("=") and got.shape == y.shape, (dtype, axis)
+            assert np.abs(got - y).max() <= np.finfo(got.dtype).eps * 4, (dtype, axis)
+
+
 if __name__ == "__main__":
     main([every_type_order_and_byte_order, our_npy_is_numpy_s_own_bytes, shapes_of_id_arrays,
-          one_rounding_between_types, text_reads_back, statistics, search])
+          one_rounding_between_types, text_reads_back, statistics, search, positions])
