@@ -148,7 +148,7 @@ void embi_table_forget(const emb_table *t, uint64_t first, uint64_t n)
     const struct embi_layout *l = &t->layout;
     if (!l->row_offsets && l->row_stride >= l->col_stride)
         embi_io_forget(t->io, l->offset + first * l->row_stride, n * l->row_stride);
-    else if (t->reader->format->walk && n > 0) /* rows lie in their order */
+    else if (l->row_offsets && t->reader->format->walk && n > 0) /* rows lie in their order */
         embi_io_forget(t->io, l->row_offsets[first],
                        l->row_offsets[first + n - 1] - l->row_offsets[first]);
 }
