@@ -147,9 +147,11 @@ static emb_status find_storages(const struct archive *a, struct members *members
                                 struct embi_torch_storages *s, emb_err *err)
 {
     emb_status status = embi_torch_storages_init(s, a->zip.n, err);
+    if (status)
+        return status;
     members->list = calloc(a->zip.n + 1, sizeof(struct embi_io *));
-    if (!status && !members->list)
-        status = embi_fail_memory(err, a->zip.n * sizeof(struct embi_io *), "storages");
+    if (!members->list)
+        return embi_fail_memory(err, a->zip.n * sizeof(struct embi_io *), "storages");
     for (size_t i = 0; !status && i < a->zip.n; i++) {
         const struct embi_zip_member *m = &a->zip.members[i];
         emb_str name = inside(a, m);

@@ -111,7 +111,7 @@ static emb_status refuse_row(const struct pass *p, uint64_t first, const void *f
     return embi_fail_in(err, "row %llu", (unsigned long long)embi_save_row(s, first + r));
 }
 
-static emb_status make_piece(struct pass *p, uint64_t first, uint64_t n, char *dst, char *scratch,
+static emb_status make_piece(struct pass *p, uint64_t first, uint64_t n, char *dst, void *scratch,
                              emb_err *err)
 {
     const emb_save *s = p->s;
@@ -127,7 +127,7 @@ static emb_status make_piece(struct pass *p, uint64_t first, uint64_t n, char *d
             return status;
     }
     if (s->o.normalize)
-        normalize(p, (double *)scratch, n);
+        normalize(p, scratch, n);
     emb_status status = embi_convert(s->table->env->kern, dst, s->plan.dtype, from, p->from,
                                      n * s->plan.dims, &overflows, err);
     p->overflows += overflows;
