@@ -51,6 +51,12 @@ static void find_misfits(const emb_save *s, const struct holder *h, struct misfi
     }
 }
 
+/* Does the holder name this byte as one that it cannot hold? */
+static bool breaks(const struct holder *h, char byte)
+{
+    return h->breaks.n > 0 && memchr(h->breaks.s, byte, h->breaks.n) != NULL;
+}
+
 /* The token with its offending bytes replaced, at `to`, where there is room: those that the holder
  * names, and where that is not enough those that are no UTF-8. */
 static emb_str change(const struct holder *h, emb_str token, uint64_t row, char *to)
@@ -58,7 +64,7 @@ static emb_str change(const struct holder *h, emb_str token, uint64_t row, char 
     if (token.n == 0)
         return (emb_str){to, (size_t)snprintf(to, ID_BYTES, "#%" PRIu64, row)};
     for (size_t i = 0; i < token.n; i++)
-        to[i] = memchr(h->breaks.s, token.s[i], h->breaks.n) ? '_' : token.s[i];
+        to[i] = breaks(h, token.s[i]) ? '_' : token.s[i];
     emb_str changed = {to, token.n}, cut = {to, embi_min(token.n, CHANGED_MAX)};
     if (refusal(h, changed) && !refusal(h, cut))
         return cut;
