@@ -79,7 +79,7 @@ static emb_status check_inside(const struct embi_reader *r, const struct embi_pa
 static emb_status gunzip(struct embi_reader *r, emb_err *err)
 {
     const struct embi_packed packed = {.io = r->io, .n = r->io->size, .gzip = true};
-    const char *name = embi_reader_name(r);
+    const char *given = embi_reader_name(r), *name = given ? given : ""; /* of bytes in memory */
     struct embi_io *io;
     size_t n = strlen(name);
     emb_status status = set_inside(r, name, embi_ends_in(name, ".gz") ? n - 3 : n, err);
