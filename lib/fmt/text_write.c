@@ -8,6 +8,7 @@
  */
 #include "fmt/sink.h"
 #include "fmt/words.h"
+#include "fmt/zip_pick.h"
 #include "util/err.h"
 
 #include <stdlib.h>
@@ -63,6 +64,9 @@ emb_status embi_text_guard(struct embi_sink *sink, const char *s, size_t n, emb_
         return EMB_OK;
     if (w->seen == 0 && embi_words_header(s, n, &header))
         return refuse_bare(w, "the first reads as a header", err);
+    if (w->seen == 0 &&
+        (embi_is_zip((const unsigned char *)s, n) || embi_is_gzip((const unsigned char *)s, n)))
+        return refuse_bare(w, "the first begins as a packed file does", err);
     w->plain += embi_line_numbers(s, embi_line_trim(s, n)) == sink->arrays[0].shape[1];
     w->seen++;
     return w->seen < EMBI_WORDS_SAMPLE_MIN || shows_dims(w) ? EMB_OK
