@@ -11,9 +11,10 @@
 
 #include <stdlib.h>
 
-#define MOST_PARTS      64  /* partial sums of a mean: [parts, d]                    */
-#define ROWS_AT_ONCE    8   /* a kernel's call: as many streams as memory is read in     */
-#define INLINE_ELEMENTS 4e6 /* fewer are not worth a thread: about 2 ms              */
+#define MOST_PARTS      64         /* partial sums of a mean: [parts, d]                    */
+#define ROWS_AT_ONCE    8          /* a kernel's call: as many streams as memory is read in     */
+#define INLINE_ELEMENTS 4e6        /* fewer are not worth a thread: about 2 ms              */
+#define FORGET_BYTES    (8u << 20) /* of a mapping given up at once: a call stops all threads */
 
 struct mean {
     const emb_table *table;
@@ -68,7 +69,8 @@ static bool sum_quickly(struct mean *m, size_t part, uint64_t first, uint64_t en
 {
     const void *rows[ROWS_AT_ONCE];
     double *sum = m->sums + part * m->d;
-    size_t n = 0;
+    size_t n = 0, row_bytes = (size_t)emb_dtype_row_bytes(m->table->layout.dtype, m->d);
+    uint64_t kept = first; /* rows from here on may be in memory */
     for (uint64_t row = first; row < end; row++) {
         if (embi_row_owned(m->owners, row)) {
             m->counts[part]++;
@@ -78,8 +80,10 @@ static bool sum_quickly(struct mean *m, size_t part, uint64_t first, uint64_t en
             add(sum, rows, n, m->d);
             n = 0;
         }
-        if (row % EMBI_BLOCK_ROWS == EMBI_BLOCK_ROWS - 1)
-            embi_table_forget(m->table, row + 1 - EMBI_BLOCK_ROWS, EMBI_BLOCK_ROWS);
+        if ((row + 1 - kept) * row_bytes >= FORGET_BYTES || row + 1 == end) {
+            embi_table_forget(m->table, kept, row + 1 - kept);
+            kept = row + 1;
+        }
     }
     return embi_all_finite(sum, embi_dot_f64(sum, sum, m->d), m->d);
 }
