@@ -12,9 +12,9 @@
 static bool is_marked_id(const struct convert *cv, emb_str line, uint64_t *row)
 {
     emb_err err;
+    uint64_t written_so;
     return line.n > 1 && line.s[0] == '#' &&
-           id_read(line.s + 1, line.n - 1, cv->info.rows, row) == ID_OK &&
-           emb_table_find(cv->table, line, row, &err) != EMB_OK &&
+           emb_table_find(cv->table, line, &written_so, &err) != EMB_OK &&
            id_read(line.s + 1, line.n - 1, cv->info.rows, row) == ID_OK;
 }
 

@@ -2,7 +2,6 @@
 #include "ops/check_model.h"
 
 #include "model/architectures.h"
-#include "model/config_objects.h"
 #include "model/text_edit.h"
 #include "util/err.h"
 
@@ -57,9 +56,9 @@ static emb_status check_object(struct embi_checking *c, const struct embi_json_v
 
 /* Loaders take the default of the model's class then. Inside another model libraries leave out what
  * is the default; at the top they always write the key. */
-static void check_missing(struct embi_checking *c, const struct embi_config_objects *found)
+static void check_missing(struct embi_checking *c)
 {
-    if (c->model->config.vocab_size || found->text > 0 || !embi_architecture_of(&c->model->config))
+    if (c->model->config.vocab_size || c->text_inside || !embi_architecture_of(&c->model->config))
         return;
     embi_check_say(c, "config", NULL,
                    "config.json: there is no vocab_size, so loaders take the default of %s; %s has "
@@ -68,16 +67,16 @@ static void check_missing(struct embi_checking *c, const struct embi_config_obje
 }
 
 /* *key: the first key of the objects that holds a width; NULL: none does. */
-static emb_status find_width(const struct embi_json_value *objects, int n, const char **key,
-                             uint64_t *width, emb_err *err)
+static emb_status find_width(const struct embi_checking *c, const char **key, uint64_t *width,
+                             emb_err *err)
 {
     emb_status status = EMB_OK;
     *key = NULL;
-    for (int i = 0; !status && !*key && i < n; i++)
+    for (int i = 0; !status && !*key && i < c->n_objects; i++)
         for (size_t k = 0; !status && !*key && k < EMBI_CONFIG_WIDTH_NAMES; k++) {
             struct embi_json_value v;
             const char *name = embi_config_width_names[k];
-            status = embi_json_member_of(objects[i].s, objects[i].n, name, &v, err);
+            status = embi_json_member_of(c->objects[i].s, c->objects[i].n, name, &v, err);
             if (!status && embi_json_u64(&v, width) && *width)
                 *key = name;
         }
@@ -86,8 +85,7 @@ static emb_status find_width(const struct embi_json_value *objects, int n, const
 
 /* Models may have several widths, and any of them be the embedding's. What a packed table's shape
  * says is not its width. */
-static emb_status check_width(struct embi_checking *c, const struct embi_json_value *objects, int n,
-                              emb_err *err)
+static emb_status check_width(struct embi_checking *c, emb_err *err)
 {
     const struct embi_config *config = &c->model->config;
     const struct embi_tensor *t;
@@ -100,7 +98,7 @@ static emb_status check_width(struct embi_checking *c, const struct embi_json_va
         embi_config_has_width(config, t->shape[1]) ||
         embi_refuse_quantised(&c->model->weights, table, &packed))
         return status;
-    status = find_width(objects, n, &key, &width, err);
+    status = find_width(c, &key, &width, err);
     if (!status && key)
         embi_check_say(c, "config", NULL,
                        "config.json: %s is %" PRIu64 ", rows of %s have %" PRIu64 " numbers", key,
@@ -117,22 +115,16 @@ static void say_no_config(struct embi_checking *c)
 
 emb_status embi_check_config(struct embi_checking *c, emb_err *err)
 {
-    struct embi_sidecar file;
-    struct embi_config_objects found;
-    struct embi_json_value objects[2];
-    emb_status status = embi_sidecar_open(c->env, c->model->dir, "config.json", &file, err);
-    if (!status && !file.io)
+    emb_status status = EMB_OK;
+    if (!c->config.io) {
         say_no_config(c);
-    if (status || !file.io)
-        return status;
-    status = embi_config_objects_find(file.s, file.n, &found, err);
-    int n = status ? 0 : embi_config_text_objects(&found, objects);
-    for (int i = 0; !status && i < n; i++)
-        status = check_object(c, &objects[i], err);
+        return EMB_OK;
+    }
+    for (int i = 0; !status && i < c->n_objects; i++)
+        status = check_object(c, &c->objects[i], err);
     if (!status)
-        status = check_width(c, objects, n, err);
+        status = check_width(c, err);
     if (!status)
-        check_missing(c, &found);
-    embi_sidecar_close(&file);
+        check_missing(c);
     return status ? embi_fail_in(err, "config.json") : EMB_OK;
 }

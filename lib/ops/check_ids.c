@@ -3,7 +3,6 @@
  */
 #include "ops/check_model.h"
 
-#include "model/config_objects.h"
 #include "model/text_edit.h"
 #include "util/err.h"
 
@@ -80,15 +79,10 @@ static emb_status check_ids_of(struct embi_checking *c, const struct embi_role_f
 static emb_status check_ranges(struct embi_checking *c, const struct embi_role_files *f,
                                emb_err *err)
 {
-    struct embi_config_objects found;
-    struct embi_json_value objects[2], whole;
+    struct embi_json_value whole;
     emb_status status = EMB_OK;
-    if (f->config.io) {
-        status = embi_config_objects_find(f->config.s, f->config.n, &found, err);
-        int n = status ? 0 : embi_config_text_objects(&found, objects);
-        for (int i = 0; !status && i < n; i++)
-            status = check_ids_of(c, f, "config.json", &objects[i], err);
-    }
+    for (int i = 0; !status && i < c->n_objects; i++)
+        status = check_ids_of(c, f, "config.json", &c->objects[i], err);
     if (status || !f->generation.io)
         return status;
     whole = (struct embi_json_value){.s = f->generation.s, .n = f->generation.n};
@@ -100,9 +94,8 @@ emb_status embi_check_ids(struct embi_checking *c, emb_err *err)
 {
     struct embi_role_files f = {0};
     const char *dir = c->model->dir;
-    emb_status status = embi_sidecar_open(c->env, dir, "config.json", &f.config, err);
-    if (!status)
-        status = embi_sidecar_open(c->env, dir, "generation_config.json", &f.generation, err);
+    emb_status status =
+        embi_sidecar_open(c->env, dir, "generation_config.json", &f.generation, err);
     if (!status)
         status = embi_sidecar_open(c->env, dir, "tokenizer_config.json", &f.tokenizer, err);
     if (!status)
@@ -111,7 +104,6 @@ emb_status embi_check_ids(struct embi_checking *c, emb_err *err)
         status = check_ranges(c, &f, err);
     if (!status)
         status = embi_check_roles(c, &f, err);
-    embi_sidecar_close(&f.config);
     embi_sidecar_close(&f.generation);
     embi_sidecar_close(&f.tokenizer);
     embi_sidecar_close(&f.map);

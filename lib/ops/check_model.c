@@ -89,17 +89,14 @@ static void check_tensor(struct embi_checking *c, size_t i)
 }
 
 /* Does config.json name a class with an output table? */
-static emb_status has_head_class(struct embi_checking *c, bool *has, emb_err *err)
+static bool has_head_class(const struct embi_checking *c)
 {
     static const char *const words[] = {"ForCausalLM", "ForConditionalGeneration", "LMHeadModel",
                                         "ForMaskedLM"};
-    struct embi_sidecar file;
-    *has = false;
-    emb_status status = embi_sidecar_open(c->env, c->model->dir, "config.json", &file, err);
-    for (size_t i = 0; !status && file.n > 0 && i < EMBI_LEN(words); i++)
-        *has = *has || memmem(file.s, file.n, words[i], strlen(words[i])) != NULL;
-    embi_sidecar_close(&file);
-    return status;
+    for (size_t i = 0; c->config.n > 0 && i < EMBI_LEN(words); i++)
+        if (memmem(c->config.s, c->config.n, words[i], strlen(words[i])))
+            return true;
+    return false;
 }
 
 /* Can a resize add rows to tensor i? What it refuses is resize_model.c's to say. */
@@ -131,12 +128,11 @@ static void find_what_stays(struct embi_checking *c)
 }
 
 /* What config.json says of tied tables, beside what is stored. */
-static emb_status check_tied(struct embi_checking *c, emb_err *err)
+static void check_tied(struct embi_checking *c)
 {
     char shown[EMBI_SHOW_MAX];
     size_t head = c->vocab.head;
     int tied = c->model->config.tied;
-    bool class = false;
     if (head != EMBI_NO_TENSOR) {
         const struct embi_vocab_tensor *t = &c->vocab.list[head];
         if (tied == 1 && t->role == EMBI_VOCAB_HEAD && t->rows == c->rows)
@@ -144,17 +140,13 @@ static emb_status check_tied(struct embi_checking *c, emb_err *err)
                            "config.json says tie_word_embeddings, but %s is not the embedding %s: "
                            "loaders differ in which they use",
                            embi_show(shown, name_of(c, head)), c->name);
-        return EMB_OK;
+        return;
     }
-    if (tied != 0)
-        return EMB_OK;
-    emb_status status = has_head_class(c, &class, err);
-    if (!status && class)
+    if (tied == 0 && has_head_class(c))
         embi_check_say(
             c, "tied", NULL,
             "config.json says that the output table is one of its own "
             "(tie_word_embeddings false), but none is stored: loaders make a random one");
-    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -180,6 +172,20 @@ static emb_status refuse_gguf(const struct embi_model *m, emb_err *err)
                           : EMB_OK;
 }
 
+static emb_status open_config(struct embi_checking *c, emb_err *err)
+{
+    struct embi_config_objects found;
+    emb_status status = embi_sidecar_open(c->env, c->model->dir, "config.json", &c->config, err);
+    if (status || !c->config.io)
+        return status;
+    status = embi_config_objects_find(c->config.s, c->config.n, &found, err);
+    if (status)
+        return embi_fail_in(err, "config.json");
+    c->n_objects = embi_config_text_objects(&found, c->objects);
+    c->text_inside = found.text > 0;
+    return EMB_OK;
+}
+
 static emb_status check_all(struct embi_checking *c, emb_err *err)
 {
     char shown[EMBI_SHOW_MAX];
@@ -195,7 +201,9 @@ static emb_status check_all(struct embi_checking *c, emb_err *err)
     for (size_t i = 1; !status && i < c->vocab.n; i++)
         check_tensor(c, i);
     if (!status)
-        status = check_tied(c, err);
+        status = open_config(c, err);
+    if (!status)
+        check_tied(c);
     if (!status)
         status = embi_check_tokenizer(c, err);
     if (!status)
@@ -220,6 +228,7 @@ static emb_status check_dir(emb_ctx *ctx, emb_check *check, emb_err *err)
         status = embi_fail_memory(err, 0, "what was found");
     embi_vocab_tensors_free(&c.vocab);
     embi_tokenizer_free(&c.tokenizer);
+    embi_sidecar_close(&c.config);
     embi_model_free(c.model);
     return status;
 }

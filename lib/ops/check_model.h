@@ -3,6 +3,7 @@
 #ifndef EMBI_OPS_CHECK_MODEL_H
 #define EMBI_OPS_CHECK_MODEL_H
 
+#include "model/config_objects.h"
 #include "model/model.h"
 #include "model/sidecar.h"
 #include "model/vocab_tensors.h"
@@ -13,6 +14,10 @@ struct embi_checking {
     struct embi_vocab_tensors vocab;
     struct embi_tokenizer tokenizer;
     bool has_tokenizer;
+    struct embi_sidecar config;        /* config.json, empty where there is none */
+    struct embi_json_value objects[2]; /* [n_objects] of it that speak of the text model */
+    int n_objects;
+    bool text_inside; /* one of them is inside the other */
     uint64_t rows;    /* of the embedding */
     const char *name; /* of the embedding, for messages */
     emb_check *check;
@@ -47,9 +52,9 @@ emb_status embi_check_ids(struct embi_checking *c, emb_err *err);
  * token is one of them. */
 emb_status embi_check_positions(struct embi_checking *c, emb_err *err);
 
-/* Files that speak of the roles of tokens; empty where they are not there. */
+/* Files beside config.json that speak of the roles of tokens; empty where they are not there. */
 struct embi_role_files {
-    struct embi_sidecar tokenizer, map, config, generation;
+    struct embi_sidecar tokenizer, map, generation;
 };
 
 /* Roles, as they begin the keys of those files. Those of the first EMBI_CHECK_ROLES stand in

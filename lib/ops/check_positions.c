@@ -20,16 +20,15 @@ struct length {
 static emb_status read_length(const struct embi_checking *c, struct length *length, emb_err *err)
 {
     static const char *const keys[] = {"n_positions", "max_position_embeddings"};
-    struct embi_sidecar file;
-    emb_status status = embi_sidecar_open(c->env, c->model->dir, "config.json", &file, err);
+    const struct embi_sidecar *config = &c->config;
+    emb_status status = EMB_OK;
     *length = (struct length){0};
-    for (size_t i = 0; !status && file.io && !length->key && i < EMBI_LEN(keys); i++) {
+    for (size_t i = 0; !status && config->io && !length->key && i < EMBI_LEN(keys); i++) {
         struct embi_json_value v;
-        status = embi_json_member_of(file.s, file.n, keys[i], &v, err);
+        status = embi_json_member_of(config->s, config->n, keys[i], &v, err);
         if (!status && embi_json_u64(&v, &length->positions))
             length->key = keys[i];
     }
-    embi_sidecar_close(&file);
     return status ? embi_fail_in(err, "config.json") : EMB_OK;
 }
 

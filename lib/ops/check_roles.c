@@ -4,7 +4,6 @@
  */
 #include "ops/check_model.h"
 
-#include "model/config_objects.h"
 #include "model/positions.h"
 #include "model/text_edit.h"
 #include "util/err.h"
@@ -97,16 +96,13 @@ static bool list_has(const struct embi_json_value *v, uint64_t id)
 }
 
 /* The value at the top, or where that lacks the key in the text model inside. */
-static emb_status config_member(const struct embi_role_files *f, const char *key,
+static emb_status config_member(const struct embi_checking *c, const char *key,
                                 struct embi_json_value *v, emb_err *err)
 {
-    struct embi_config_objects found;
-    struct embi_json_value objects[2];
-    emb_status status = embi_config_objects_find(f->config.s, f->config.n, &found, err);
-    int n = status ? 0 : embi_config_text_objects(&found, objects);
+    emb_status status = EMB_OK;
     *v = (struct embi_json_value){0};
-    for (int i = 0; !status && v->kind == 0 && i < n; i++)
-        status = embi_json_member_of(objects[i].s, objects[i].n, key, v, err);
+    for (int i = 0; !status && v->kind == 0 && i < c->n_objects; i++)
+        status = embi_json_member_of(c->objects[i].s, c->objects[i].n, key, v, err);
     return status;
 }
 
@@ -116,11 +112,12 @@ struct role_ids {
     struct embi_json_value config, generation; /* of no kind: not said */
 };
 
-static emb_status read_ids(const struct embi_role_files *f, struct role_ids *ids, emb_err *err)
+static emb_status read_ids(const struct embi_checking *c, const struct embi_role_files *f,
+                           struct role_ids *ids, emb_err *err)
 {
     ids->generation = (struct embi_json_value){0};
     (void)snprintf(ids->key, sizeof ids->key, "%s_token_id", ids->role);
-    emb_status status = config_member(f, ids->key, &ids->config, err);
+    emb_status status = config_member(c, ids->key, &ids->config, err);
     if (!status && f->generation.io)
         status =
             embi_json_member_of(f->generation.s, f->generation.n, ids->key, &ids->generation, err);
@@ -194,9 +191,9 @@ static void check_generation(struct embi_checking *c, const struct embi_role_fil
 static emb_status check_ids(struct embi_checking *c, const struct embi_role_files *f, emb_err *err)
 {
     emb_status status = EMB_OK;
-    for (size_t i = 0; !status && f->config.io && i < EMBI_CHECK_ROLES; i++) {
+    for (size_t i = 0; !status && c->config.io && i < EMBI_CHECK_ROLES; i++) {
         struct role_ids ids = {.role = embi_check_role_names[i]};
-        status = read_ids(f, &ids, err);
+        status = read_ids(c, f, &ids, err);
         if (!status && c->has_tokenizer)
             check_token_id(c, f, &ids);
         if (!status)
