@@ -2,7 +2,7 @@
 #
 #   make                 the program and the library
 #   make deps            what that needs, by apt (deps-test: what the checks need)
-#   make check           all tests; also check-unit -kern -cli -cases -golden -docs -install -peers, lint
+#   make check           all tests; also check-unit -kern -cli -cases -golden -docs -install -peers -cost, lint
 #   make check-fuzz      the fuzz targets, FUZZ_SECONDS each (make fuzz builds them, with clang)
 #   make SAN=asan check  the same under AddressSanitizer and UBSan (SAN=tsan: ThreadSanitizer)
 #   make coverage        lines that the tests reach, by file (COV=1: a build that counts them)
@@ -163,7 +163,7 @@ $(scripts:%=$(BUILD)/completion/%): $(BUILD)/embtool-gen
 # ---------------------------------------------------------------- what apt brings (Debian 12 and 13, Ubuntu)
 
 BUILD_PACKAGES := gcc make pkg-config libc6-dev zlib1g-dev libopenblas-dev
-TEST_PACKAGES  := $(BUILD_PACKAGES) g++ libcriterion-dev python3 python3-venv binutils git \
+TEST_PACKAGES  := $(BUILD_PACKAGES) g++ libcriterion-dev python3 python3-venv binutils git valgrind \
                   clang libclang-rt-dev cppcheck universal-ctags locales-all mandoc groff-base zsh fish
 # Their findings differ by version, so the lint skips another one. A release that has left them behind tests without.
 PINNED_PACKAGES := clang-format-14 clang-tidy-14
@@ -241,7 +241,7 @@ $(fuzz_bin): $(BUILD)/%: $(BUILD)/%.o $(fuzz_main) $(BUILD)/tests/fuzz/libcmd.a 
 $(fuzz_bin:=.o): CPPFLAGS += -Icmd
 
 tests := $(made) $(unit_bin) $(kern_bin) $(fault_bin) $(fakes) $(fuzz_bin) $(peer_bin)
-suites := unit kern cli cases golden bad faults fuzz docs install peers lint
+suites := unit kern cli cases golden bad faults fuzz docs install peers cost lint
 check = $(PYTHON) tests/check.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
 .PHONY: check $(suites:%=check-%) lint tests

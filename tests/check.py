@@ -52,6 +52,7 @@ def programs(suite, build, sanitizer):
         "docs": [py, tests / "lint/docs_check.py", tool],
         "install": [py, tests / "install/run.py", "--build", build],
         "peers": [py, tests / "peers/run.py", tool, "--build", build],
+        "cost": [py, tests / "cost/run.py", "--build", build],
         "lint": [py, tests / "lint/run.py", "--build", build],
     }
     return [[str(x) for x in one[suite]]]
