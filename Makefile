@@ -7,7 +7,8 @@
 #   make SAN=asan check  the same under AddressSanitizer and UBSan (SAN=tsan: ThreadSanitizer)
 #   make coverage        lines that the tests reach, by file (COV=1: a build that counts them)
 #   make metrics         lengths of functions and files, and share of comments, by layer
-#   make bench           timings against numpy, in one run
+#   make bench           timings beside other libraries and the machine's limits (CELL=NAME: of one cell);
+#                        make bench-peers installs those libraries, for that alone
 #   make install         into $(DESTDIR)$(prefix); make uninstall takes the same files away
 #
 # WERROR=1 turns warnings into errors, as CI does.
@@ -280,9 +281,21 @@ coverage:
 metrics:
 	$(run)$(PYTHON) tests/metrics.py
 
-.PHONY: bench
-bench: $(BUILD)/embtool
-	$(run)$(PYTHON) tests/bench/bench.py --embtool $(BUILD)/embtool
+# CELL: names or numbers of cells; BENCH: other arguments of tests/bench/bench.py, such as --data DIR.
+bench_bin := $(BUILD)/tests/bench/limits $(BUILD)/tests/bench/inproc
+$(BUILD)/tests/bench/limits: $(BUILD)/tests/bench/limits.o
+$(BUILD)/tests/bench/inproc: $(BUILD)/tests/bench/inproc.o $(BUILD)/libemb.a
+$(bench_bin):
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+CELL  ?=
+BENCH ?=
+.PHONY: bench bench-peers
+bench: $(BUILD)/embtool $(bench_bin)
+	$(run)$(PYTHON) tests/bench/bench.py --build $(BUILD) $(CELL) $(BENCH)
+bench-peers:
+	$(run)tests/bench/peers.sh $(BUILD)/bench-peers
 
 # ---------------------------------------------------------------- install
 
@@ -354,5 +367,5 @@ clean:
 	rm -rf build build-asan build-fuzz build-tsan build-cov
 
 -include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(gen_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d) \
-           $(fault_obj:.o=.d) $(fuzz_bin:=.d) $(BUILD)/tests/fuzz/replay.d \
+           $(fault_obj:.o=.d) $(fuzz_bin:=.d) $(bench_bin:=.d) $(BUILD)/tests/fuzz/replay.d \
            $(peer_bin:=.d))

@@ -1,229 +1,194 @@
 #!/usr/bin/env python3
-"""Whole-process timings of embtool beside numpy doing the same, in turn, in one run.
+"""embtool beside the libraries that do the same, and beside what the machine can do: bench.py --build DIR [CELL...]
 
-    bench.py --embtool build/embtool [--python PYTHON_WITH_NUMPY] [--data DIR] [--scale 1.0] [--runs 7]
+    bench.py --build DIR [CELL...] [--list] [--python PYTHON] [--data DIR] [--work DIR] [--scale 1.0] [--runs 7]
+             [--seconds 60] [--json FILE] [--markdown FILE]
 
-Every cell runs its programs one after the other, round by round, so that a machine whose speed drifts treats them
-alike; it prints the minimum and median of each in milliseconds and the ratio of the medians. Files are read from a
-warm page cache; outputs are deleted between runs, outside the time. Answers are compared before times are shown.
-The limits that are promised (start-up, memory, one row of a huge file) are printed with what was measured.
+A CELL is the name or number of one, or a shell pattern; all by default. Every program of a cell runs once in each round,
+answers are compared before a time is shown, and limits are measured around each cell (machine.py). PYTHON is one
+that has the peers (default: build/bench-peers, which tests/bench/peers.sh makes, else this one); a peer that is not
+installed is printed as missing. DIR of --data has tables from an earlier run, or from elsewhere; nothing is written there.
 """
 import argparse
+import fnmatch
+import importlib.util
 import json
 import os
-import statistics
-import struct
+import shutil
 import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
 
-EMPTY_C = "int main(void) { return 0; }\n"
+import machine
+import peers
+import report
+from cells import CELLS
+from clock import Server, Whole, figures, in_turn
+from tables import G, L, Tables
+
+HERE = Path(__file__).resolve().parent
+TAIL = 1 << 16
 
 
-def npy_header(shape, descr="<f4"):
-    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
-    text += " " * (-(10 + len(text) + 1) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+def environment():
+    """The same for all: as many threads as there are CPUs, no advice to BLAS about the CPU."""
+    e = {k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS_", "OMP_", "MKL_", "EMBTOOL_", "EMB_"))}
+    return {**e, "OMP_NUM_THREADS": str(peers.THREADS), "OPENBLAS_NUM_THREADS": str(peers.THREADS)}
 
 
-def once(command, cwd, fresh=()):
-    """(milliseconds, stdout) of one run."""
-    for f in fresh:
-        Path(cwd, f).unlink(missing_ok=True)
-    start = time.perf_counter()
-    r = subprocess.run(command, cwd=cwd, capture_output=True)
-    ms = (time.perf_counter() - start) * 1e3
-    if r.returncode:
-        sys.exit(f"{' '.join(map(str, command))}: exit {r.returncode}: {r.stderr.decode(errors='replace')[:500]}")
-    return ms, r.stdout
+class Bench:
+    def __init__(self, a):
+        self.a = a
+        self.tables = Tables(a.data, a.work, a.scale)
+        self.environment = environment()
+        self.has = {}
+
+    def there(self, peer):
+        """Can it be imported?"""
+        if peer not in self.has:
+            code = f"import {peers.MODULES.get(peer, peer)}"
+            self.has[peer] = subprocess.run([self.a.python, "-c", code], capture_output=True).returncode == 0
+        return self.has[peer]
+
+    def fill(self, words, out=""):
+        """Arguments with the names of files, of the output and of counts."""
+        known = {"{out}": str(self.a.work / out), "{L rows}": str(self.tables.rows(L)),
+                 "{pairs}": str(min(10000, self.tables.rows(G)))}
+        return [known.get(w) or self.tables.find(w) for w in words]
+
+    def peers_of(self, cell):
+        kinds = (peers.IN_PROCESS if cell.inproc else peers.WHOLE).get(cell.peers, {})
+        names = [p for p in kinds if self.fits(cell, p)]
+        return [p for p in names if self.there(p)], [p for p in names if not self.there(p)]
+
+    @staticmethod
+    def fits(cell, peer):
+        """numpy has no bf16, and norms that are not stored are of interest where there is one query."""
+        narrow, one = "bf16" in cell.name, cell.name.startswith("sim1_")
+        return not (cell.inproc and peer.startswith("numpy") and (narrow or (peer != "numpy" and not one)))
+
+    def programs(self, cell, names):
+        ours = self.fill(cell.embtool, cell.out)
+        files = self.fill(cell.files)
+        if cell.inproc:
+            yield "embtool", Server([str(self.a.build / "tests/bench/inproc"), *ours], self.environment)
+            for peer in names:
+                yield peer, Server([self.a.python, str(HERE / "peers.py"), cell.peers, peer, *files], self.environment)
+            return
+        out = self.a.work / cell.out
+        beside = [out, out.with_name("out.vocab.txt")] if cell.out else []
+        yield "embtool", Whole([str(self.a.build / "embtool"), *ours], beside, self.a.work, self.environment)
+        for peer in names:
+            target = self.a.work / "peer.npy"
+            code = f"A = {files!r}; O = {str(target)!r}\n{peers.WHOLE[cell.peers][peer]}"
+            yield peer, Whole([self.a.python, "-c", code], [target], self.a.work, self.environment)
+
+    def answer(self, cell, name, sample):
+        """What programs must agree in; None: nothing."""
+        if cell.answer == "ids" and not cell.inproc:
+            text = sample.answer.decode()
+            return [int(line.split("\t")[-2]) for line in text.splitlines()] if "\t" in text else [int(w) for w in text.split()]
+        if cell.answer == "ids":
+            return sample.answer
+        if cell.answer == "tail":
+            with open(self.a.work / (cell.out if name == "embtool" else "peer.npy"), "rb") as f:
+                f.seek(-TAIL, os.SEEK_END)
+                return f.read()
+        return None
+
+    def compare(self, cell, programs):
+        """One run of each; notes which answers differ from the first."""
+        notes, first = [], None
+        for name, program in programs.items():
+            found = self.answer(cell, name, program.run())
+            if first is None:
+                first = found
+            elif found is not None and found != first:
+                notes.append(f"{name} answers otherwise: {str(found)[:80]}, not {str(first)[:80]}")
+        return notes
+
+    def run(self, cell, host):
+        names, missing = self.peers_of(cell)
+        programs = {}
+        try:
+            for name, program in self.programs(cell, names):
+                programs[name] = program
+            notes = self.compare(cell, programs)
+            samples, limits, share = host.around(lambda: in_turn(programs, self.a.runs, self.a.seconds))
+        finally:
+            for program in programs.values():
+                program.close()
+        found = {name: figures(s) for name, s in samples.items()}
+        limit = cell.limit(limits, self.a.scale) if cell.limit else None
+        return {"cell": cell, "embtool": found.pop("embtool"), "peers": found, "missing": missing, "notes": notes,
+                "limit_ms": limit, "limits": limits, "machine": share}
 
 
-def peak_mb(command, cwd):
-    """Largest resident set of one run, in MB."""
-    pid = os.fork()
-    if pid == 0:
-        os.chdir(cwd)
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-        os.execv(command[0], [str(c) for c in command])
-    _, status, usage = os.wait4(pid, 0)
-    assert status == 0, command
-    return usage.ru_maxrss / 1024
+def chosen(names):
+    """The cells of these names, numbers or patterns; none: all."""
+    picked = [c for c in CELLS if not names or any(fnmatch.fnmatchcase(x, n) for n in names for x in (c.name, c.number))]
+    if not picked:
+        sys.exit(f"bench: no cell is called {' or '.join(names)}; --list names all")
+    return picked
 
 
-def cell(name, programs, cwd, runs, fresh=(), check=None):
-    """programs: {name: command}; the first is embtool's."""
-    times, answers = {p: [] for p in programs}, {}
-    for _ in range(runs + 1):                                   # the first round warms up
-        for p, command in programs.items():
-            ms, answers[p] = once(command, cwd, fresh)
-            times[p].append(ms)
-            if check:
-                answers[p] = check(answers[p])
-    if len({str(a) for a in answers.values()}) > 1 and check:
-        sys.exit(f"{name}: answers differ: {answers}")
-    ours = statistics.median(times[next(iter(programs))][1:])
-    for p, ms in times.items():
-        ms = ms[1:]
-        median = statistics.median(ms)
-        print(f"{name:26} {p:10} min {min(ms):9.2f} ms  median {median:9.2f} ms  x{median / ours:.2f}", flush=True)
-    return ours
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("cells", nargs="*", metavar="CELL")
+    p.add_argument("--build", type=Path, required=True)
+    p.add_argument("--list", action="store_true", help="name the cells and their aims")
+    p.add_argument("--python", help="a Python that has the peers")
+    p.add_argument("--data", type=Path, help="tables that are there already")
+    p.add_argument("--work", type=Path, help="what is made (default: BUILD/bench; 8 GB at scale 1)")
+    p.add_argument("--scale", type=float, default=1.0, help="rows of the tables; limits of time hold for 1")
+    p.add_argument("--runs", type=int, default=7)
+    p.add_argument("--seconds", type=float, default=60, help="for a cell, after two rounds")
+    p.add_argument("--json", type=Path, help="all figures")
+    p.add_argument("--markdown", type=Path, help="the table of docs/performance.md")
+    a = p.parse_args()
+    a.build = a.build.resolve()
+    a.work = (a.work or a.build / "bench").resolve()
+    a.data = a.data and a.data.resolve()
+    installed = a.build / "bench-peers/bin/python"
+    a.python = shutil.which(a.python or (str(installed) if installed.exists() else sys.executable))
+    return a
 
 
-def make_tables(d, scale, python):
-    """G: 400000 x 300 normal f32 (.npy), and a million random ids (text and .npy)."""
-    rows, ids = int(400000 * scale), int(1000000 * scale)
-    code = f"""import numpy as np
-r = np.random.default_rng(1)
-with open('G.npy', 'wb') as f:
-    f.write({npy_header((rows, 300))!r})
-    for i in range(0, {rows}, 10000):
-        f.write(r.standard_normal((min(10000, {rows} - i), 300), dtype=np.float32).tobytes())
-ids = r.integers(0, {rows}, {ids})
-np.save('ids.npy', ids)
-open('ids.txt', 'w').write(' '.join(map(str, ids)) + '\\n')
-"""
-    if not Path(d, "ids.txt").exists():
-        subprocess.run([python, "-c", code], cwd=d, check=True)
-    with open(Path(d, "huge.npy"), "wb") as f:                  # sparse: 8.4 GiB that take no space
-        head = npy_header((2200000, 1024))
-        f.write(head)
-        f.truncate(len(head) + 2200000 * 1024 * 4)
-
-
-def make_many(d):
-    """A model's header, of 400 tensors; the data are a hole."""
-    header, at = {}, 0
-    for i in range(400):
-        n = 2 * (32000 * 4096 if i == 0 else 4096 * 4096)
-        name = "model.embed_tokens.weight" if i == 0 else f"model.layers.{i // 9}.self_attn.part_{i % 9}.weight"
-        header[name] = {"dtype": "BF16", "shape": [n // 8192, 4096], "data_offsets": [at, at + n]}
-        at += n
-    text = json.dumps(header).encode()
-    with open(Path(d, "many.safetensors"), "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text)
-        f.truncate(8 + len(text) + at)
-
-
-NP_TAKE = """import numpy as np
-np.save('out.npy', np.take(np.load('G.npy', mmap_mode='r'), np.load('ids.npy'), axis=0))"""
-NP_SIMILAR = """import numpy as np
-t = np.load('G.npy', mmap_mode='r'); q = t[123]
-s = (t @ q) / (np.sqrt(np.einsum('ij,ij->i', t, t)) * np.linalg.norm(q)); s[123] = -2
-best = np.argpartition(-s, 10)[:10]; print(*best[np.argsort(-s[best])])"""
-NP_STATS = """import numpy as np
-t = np.load('G.npy', mmap_mode='r'); n = np.sqrt(np.einsum('ij,ij->i', t, t))
-print(t.mean(dtype=np.float64), t.std(dtype=np.float64), t.min(), t.max(), n.min(), np.median(n), n.max())"""
-
-
-READ_WRITE = """b = memoryview(bytearray(1 << 20))
-with open('G.raw', 'rb', buffering=0) as f, open('copy.raw', 'wb', buffering=0) as out:
-    while n := f.readinto(b):
-        out.write(b[:n // 2])"""  # the bytes of f32 -> bf16, and nothing done to them
-PA_TEXT = """import numpy as np, pyarrow as pa, pyarrow.csv as c
-t = c.read_csv('G.txt', c.ReadOptions(autogenerate_column_names=True),
-               c.ParseOptions(delimiter=' ', quote_char=False),
-               c.ConvertOptions(column_types={f'f{i}': pa.float32() for i in range(1, 301)}))
-np.save('peer.npy', np.stack([t.column(i).to_numpy() for i in range(1, 301)], axis=1))"""
-GENSIM_TEXT = """from gensim.models import KeyedVectors as K
-import numpy as np; np.save('peer.npy', K.load_word2vec_format('G.txt', no_header=True).vectors)"""
-GENSIM_BIN = """from gensim.models import KeyedVectors as K
-print(K.load_word2vec_format('G.bin', binary=True).get_index('w7'))"""
-GGUF_ROWS = """import sys, numpy as np
-from gguf import GGUFReader, dequantize
-t = next(t for t in GGUFReader(sys.argv[1]).tensors if t.name == 'token_embd.weight')
-np.save('peer.npy', dequantize(t.data[np.load('some.npy')], t.tensor_type))"""
-
-
-def has(python, module):
-    """A peer that is not installed has no time: it is said to be missing, and its cell runs without it."""
-    there = subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0
-    if not there:
-        print(f"{module}: missing")
-    return there
-
-
-def make_forms(d, tool, python):
-    """G with tokens, in the forms that conversions begin with; as q8_0 in rows of 320; ids of rows of that."""
-    if not Path(d, "some.npy").exists():
-        code = """import numpy as np
-n = len(np.load('G.npy', mmap_mode='r'))
-open('words', 'w').write(''.join(f'w{i}\\n' for i in range(n)))
-np.save('some.npy', np.random.default_rng(2).integers(0, n * 300 // 320, min(n, 8192)))"""
-        subprocess.run([python, "-c", code], cwd=d, check=True)
-    for to, more in (("G.txt", ["--vocab", "words"]), ("G.bin", ["--vocab", "words"]),
-                     ("G.raw", [])):
-        if not Path(d, to).exists():
-            subprocess.run([tool, "convert", "G.npy", to, "-q", *more], cwd=d, check=True, stdout=subprocess.DEVNULL)
-    if not Path(d, "Q.gguf").exists():  # a row is whole blocks of 32
-        n = Path(d, "G.raw").stat().st_size // 1280
-        subprocess.run([tool, "convert", "G.raw", "Q.gguf", "--format", "raw", "--shape", f"{n},320", "--input-dtype", "f32",
-                        "--dtype", "q8_0", "-q"], cwd=d, check=True, stdout=subprocess.DEVNULL)
-
-
-def conversions(d, tool, python, runs):
-    """convert, and what begins with a file of another form, beside the libraries that read it."""
-    make_forms(d, tool, python)
-    libraries = {m: has(python, m) for m in ("pyarrow", "gensim", "gguf")}
-    peers = {m: [python, "-c", code] for m, code in (("pyarrow", PA_TEXT), ("gensim", GENSIM_TEXT)) if libraries[m]}
-    out = ["-q", "--force"]
-    cell("GloVe text -> safetensors", {"embtool": [tool, "convert", "G.txt", "out.safetensors", *out], **peers}, d, runs,
-         fresh=("out.safetensors", "out.vocab.txt", "peer.npy"))
-    cell("f32 -> bf16", {"embtool": [tool, "convert", "G.raw", "out.raw", "--format", "raw", "--shape", ",300",
-                                     "--input-dtype", "f32", "--dtype", "bf16", *out],
-                         "read+write": [python, "-S", "-c", READ_WRITE]}, d, runs, fresh=("out.raw", "copy.raw"))
-    cell("word2vec .bin, a token", {"embtool": [tool, "lookup", "-t", "G.bin", "w7"],
-                                    **({"gensim": [python, "-c", GENSIM_BIN]} if libraries["gensim"] else {})}, d, runs)
-    rows = {"gguf": [python, "-c", GGUF_ROWS, "Q.gguf"]} if libraries["gguf"] else {}
-    cell("8192 rows of q8_0 -> npy", {"embtool": [tool, "lookup", "-t", "Q.gguf", "-i", "some.npy", "-o", "out.npy", "-q"],
-                                      **rows}, d, runs, fresh=("out.npy", "peer.npy"))
+def go_on_in(python):
+    """Tables are made by numpy: on in the Python that has it."""
+    if importlib.util.find_spec("numpy"):
+        return
+    if os.path.abspath(python) == sys.executable:
+        sys.exit(f"bench: {python} has no numpy: make bench-peers, or --python")
+    os.execv(python, [python, *sys.argv, "--python", python])
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--embtool", type=Path, required=True)
-    p.add_argument("--python", default=None, help="a Python that has numpy (default: build/peers, else this one)")
-    p.add_argument("--data", type=Path, help="keep the tables here (0.5 GB)")
-    p.add_argument("--scale", type=float, default=1.0)
-    p.add_argument("--runs", type=int, default=7)
-    a = p.parse_args()
-    tool = str(a.embtool.resolve())
-    peers = Path(__file__).resolve().parents[2] / "build/peers/bin/python"
-    python = os.path.abspath(a.python) if a.python and "/" in a.python else a.python or (str(peers) if peers.exists() else sys.executable)
-    have_numpy = subprocess.run([python, "-c", "import numpy"], capture_output=True).returncode == 0
-    if not have_numpy:
-        sys.exit(f"bench: {python} has no numpy: run `make check-peers` once, or say --python")
-    with tempfile.TemporaryDirectory() as tmp:
-        d = a.data.resolve() if a.data else Path(tmp)
-        d.mkdir(exist_ok=True)
-        make_tables(d, a.scale, python)
-        make_many(d)
-        Path(d, "empty.c").write_text(EMPTY_C)
-        subprocess.run([os.environ.get("CC", "cc"), "-O2", "empty.c", "-o", "empty"], cwd=d, check=True)
-        many = max(a.runs, 50)
-        empty = cell("start an empty C program", {"empty": ["./empty"]}, d, many)
-        cell("start", {"embtool": [tool, "--version"], "numpy": [python, "-c", "import numpy"]}, d, a.runs)
-        start = cell("start, many runs", {"embtool": [tool, "--version"]}, d, many)
-        cat = cell("similar cat (built in)", {"embtool": [tool, "similar", "-q", "cat"]}, d, many)
-        cell("similar, G f32", {"embtool": [tool, "similar", "-t", "G.npy", "#123"], "numpy": [python, "-c", NP_SIMILAR]},
-             d, a.runs, check=lambda out: [x.split(b"\t")[-2] for x in out.splitlines()] if b"\t" in out else out.split())
-        cell("stats, G f32", {"embtool": [tool, "stats", "G.npy"], "numpy": [python, "-c", NP_STATS]}, d, a.runs)
-        cell("lookup 1M ids.npy -> npy", {"embtool": [tool, "lookup", "-t", "G.npy", "-i", "ids.npy", "-o", "out.npy"],
-             "numpy": [python, "-c", NP_TAKE]}, d, a.runs, fresh=("out.npy",))
-        cell("lookup 1M ids.txt -> npy", {"embtool": [tool, "lookup", "-t", "G.npy", "-i", "ids.txt", "-o", "out.npy"],
-             "numpy": [python, "-c", NP_TAKE.replace("np.load('ids.npy')", "np.loadtxt('ids.txt', dtype=np.int64)")]},
-             d, a.runs, fresh=("out.npy",))
-        conversions(d, tool, python, a.runs)
-        shards = cell("ls, 400 tensors", {"embtool": [tool, "ls", "many.safetensors"]}, d, many)
-        far = [tool, "lookup", "2199999", "-t", "huge.npy", "--label", "id"]
-        one = cell("one row of 8.4 GiB", {"embtool": far}, d, many)
-        print(f"\nstart-up above an empty program: {start - empty:.2f} ms (limit 1)")
-        print(f"similar cat: {cat:.2f} ms (limit 8)")
-        print(f"ls of 400 tensors: {shards:.2f} ms (limit 10)")
-        print(f"one row of 8.4 GiB: {one:.2f} ms (limit 50), {peak_mb(far, d):.0f} MB (limit 100)")
-    return 0
+    a = arguments()
+    cells = chosen(a.cells)
+    if a.list:
+        for c in cells:
+            print(f"{c.number:4} {c.name:18} {c.about}; {report.aims(c)}")
+        return 0
+    go_on_in(a.python)
+    bench = Bench(a)
+    host = machine.Machine(a.build / "tests/bench/limits", a.work)
+    print(host.kind, "|", ", ".join(f"{k} {v:.3g}" for k, v in host.now.items()), flush=True)
+    results, broken = [], 0
+    for cell in cells:
+        try:
+            results.append(bench.run(cell, host))
+            print("\n".join(report.lines(results[-1])), flush=True)
+        except RuntimeError as e:
+            broken += 1
+            print(f"{cell.number:4} {cell.about}: could not run\n       {e}", flush=True)
+    host.record()
+    best = host.known[host.kind]
+    if a.json:
+        a.json.write_text(json.dumps(report.as_json(results, host.about, best), indent=1) + "\n")
+    if a.markdown:
+        a.markdown.write_text("\n".join(report.markdown(results, host.about, best)) + "\n")
+    return broken > 0
 
 
 if __name__ == "__main__":
