@@ -88,7 +88,10 @@ static emb_status rescore(const struct embi_pass *p, size_t query, const struct 
 {
     const struct embi_search *s = p->s;
     uint32_t d = s->dims;
+    bool direct = embi_table_direct(s->table);
     for (size_t i = 0; i < c->n; i++) {
+        if (direct && c->n - i > EMBI_ROWS_AHEAD)
+            embi_table_ask_row(s->table, c->list[i + EMBI_ROWS_AHEAD].row);
         emb_status status = embi_fetch_row_f64(s->table, c->list[i].row, x, err);
         if (status)
             return status;

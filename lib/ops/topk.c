@@ -92,9 +92,11 @@ void embi_candidates_trim(struct embi_candidates *c)
     if (kth > c->floor)
         c->floor = kth;
     size_t kept = 0;
-    for (size_t i = 0; i < c->n; i++)
-        if (c->list[i].hi >= c->floor)
-            c->list[kept++] = c->list[i];
+    for (size_t i = 0; i < c->n; i++) { /* which ones stay cannot be foreseen: no branch */
+        struct embi_candidate candidate = c->list[i];
+        c->list[kept] = candidate;
+        kept += candidate.hi >= c->floor;
+    }
     c->n = kept;
 }
 

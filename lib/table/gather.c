@@ -14,7 +14,6 @@
 /* Below this a second thread costs more than it brings (a thread starts in about 50 us). */
 #define PARALLEL_BYTES (2u << 20)
 
-#define PREFETCH_ROWS  4
 #define CACHE_LINE     64
 #define PREFETCH_BYTES 4096
 
@@ -26,14 +25,19 @@ struct gather {
     size_t stride_bytes;
 };
 
-/* Asks for the row that comes PREFETCH_ROWS after rows[i], if there is one before `end`. */
-static void prefetch_row(const struct gather *g, size_t i, size_t end, size_t row_bytes)
+void embi_table_ask_row(const emb_table *table, uint64_t row)
 {
-    if (end - i <= PREFETCH_ROWS)
-        return;
-    const char *p = embi_table_row(g->table, g->rows[i + PREFETCH_ROWS]);
-    for (size_t at = 0; at < row_bytes && at < PREFETCH_BYTES; at += CACHE_LINE)
+    size_t bytes = embi_min(embi_layout_row_bytes(&table->layout), PREFETCH_BYTES);
+    const char *p = embi_table_row(table, row);
+    for (size_t at = 0; at < bytes; at += CACHE_LINE)
         __builtin_prefetch(p + at, 0, 2);
+}
+
+/* Asks for the row that comes some after rows[i], if there is one before `end`. */
+static void ask_ahead(const struct gather *g, size_t i, size_t end)
+{
+    if (end - i > EMBI_ROWS_AHEAD)
+        embi_table_ask_row(g->table, g->rows[i + EMBI_ROWS_AHEAD]);
 }
 
 static void copy_rows(const struct gather *g, size_t begin, size_t end)
@@ -41,7 +45,7 @@ static void copy_rows(const struct gather *g, size_t begin, size_t end)
     size_t row_bytes = embi_layout_row_bytes(&g->table->layout);
     char *dst = (char *)g->dst->data + begin * g->stride_bytes;
     for (size_t i = begin; i < end; i++, dst += g->stride_bytes) {
-        prefetch_row(g, i, end, row_bytes);
+        ask_ahead(g, i, end);
         memcpy(dst, embi_table_row(g->table, g->rows[i]), row_bytes);
     }
 }
@@ -56,11 +60,10 @@ static emb_status gather_item(void *arg, size_t item, int worker, emb_err *err)
         return EMB_OK;
     }
     bool direct = embi_table_direct(g->table);
-    size_t row_bytes = embi_layout_row_bytes(&g->table->layout);
     for (size_t i = begin; i < end; i++) {
         void *dst = (char *)g->dst->data + i * g->stride_bytes;
         if (direct)
-            prefetch_row(g, i, end, row_bytes);
+            ask_ahead(g, i, end);
         emb_status status = embi_fetch(g->table, g->rows[i], 1, g->dst->dtype, dst, err);
         if (status)
             return status;

@@ -59,6 +59,11 @@ bool embi_table_even(const emb_table *table);
 /* Address of a row of a direct table. */
 const void *embi_table_row(const emb_table *table, uint64_t row);
 
+/* Asks for a row that will be read soon, some EMBI_ROWS_AHEAD rows later, of a table whose rows can
+ * be used in place: the memory is far away. */
+#define EMBI_ROWS_AHEAD 4
+void embi_table_ask_row(const emb_table *table, uint64_t row);
+
 /* What emb_table_gather asks of its arguments; makes the table ready. */
 emb_status embi_gather_check(const emb_table *table, const uint64_t *rows, size_t n,
                              const emb_block *dst, emb_err *err);
