@@ -52,6 +52,13 @@ static inline uint64_t embi_f64_bits(double x)
     return bits;
 }
 
+static inline double embi_f64_of(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /* The magnitude of a finite value. */
 static inline float embi_small_magnitude(unsigned magnitude, int m, int bias)
 {

@@ -69,6 +69,15 @@ struct embi_kern {
     void (*add_f32)(double *sum, const void *const *rows, size_t n, uint32_t d);
     void (*add_f16)(double *sum, const void *const *rows, size_t n, uint32_t d);
     void (*add_bf16)(double *sum, const void *const *rows, size_t n, uint32_t d);
+
+    /* words[k * ld + i] = word k of the Philox block (util/rng.h) at counter {counter[0] + i,
+     * counter[1], counter[2], counter[3]}, for n blocks. */
+    void (*random_words)(uint32_t *words, size_t ld, const uint32_t counter[4],
+                         const uint32_t key[2], size_t n);
+
+    /* out[4 i ..] = the deviates that embi_normal_f32 (num/normal.h) makes of the words 0 and 1,
+     * and 2 and 3, of each block. The same bits from every set. */
+    void (*normals_f32)(const uint32_t *words, size_t ld, size_t n, float *out);
 };
 
 extern const struct embi_kern embi_kern_scalar;

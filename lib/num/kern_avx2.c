@@ -120,6 +120,7 @@ static inline vec load_bf16(const void *p)
 #undef SHORT
 
 #define PANEL_TILES(tile) tile(6, 1) tile(1, 1)
+#include "num/kern_normal.h"
 #include "num/kern_panels.h"
 
 static size_t tile_rows(size_t panels)
@@ -282,6 +283,8 @@ const struct embi_kern embi_kern_avx2 = {
     .add_f32 = dot_f32_add,
     .add_f16 = dot_f16_add,
     .add_bf16 = dot_bf16_add,
+    .random_words = embi_random_words_avx2,
+    .normals_f32 = normals_f32,
 };
 
 #endif

@@ -133,6 +133,7 @@ static inline vec load_bf16(const void *p)
 /* 24 sums, or as many rows as the queries that are left over allow. */
 #define PANEL_TILES(tile) \
     tile(6, 4) tile(8, 3) tile(12, 2) tile(12, 1) tile(1, 4) tile(1, 3) tile(1, 2) tile(1, 1)
+#include "num/kern_normal.h"
 #include "num/kern_panels.h"
 
 static size_t tile_rows(size_t panels)
@@ -268,6 +269,8 @@ const struct embi_kern embi_kern_avx512 = {
     .add_f32 = dot_f32_add,
     .add_f16 = dot_f16_add,
     .add_bf16 = dot_bf16_add,
+    .random_words = embi_random_words_avx2,
+    .normals_f32 = normals_f32,
 };
 
 #endif

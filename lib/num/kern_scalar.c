@@ -6,7 +6,9 @@
  */
 #include "num/blocks.h"
 #include "num/half.h"
+#include "num/kern_normal.h"
 #include "num/kern_sets.h"
+#include "util/rng.h"
 
 #include <math.h>
 
@@ -230,6 +232,18 @@ static void add_bf16(double *sum, const void *const *rows, size_t n, uint32_t d)
     add_rows(load_bf16, sum, rows, n, d);
 }
 
+static void random_words(uint32_t *words, size_t ld, const uint32_t counter[4],
+                         const uint32_t key[2], size_t n)
+{
+    const uint32_t k[2] = {key[0], key[1]}; /* words cannot alias them */
+    for (size_t i = 0; i < n; i++) {
+        uint32_t w[4] = {counter[0] + (uint32_t)i, counter[1], counter[2], counter[3]};
+        embi_philox(w, k, w);
+        for (size_t l = 0; l < 4; l++)
+            words[l * ld + i] = w[l];
+    }
+}
+
 const struct embi_kern embi_kern_scalar = {
     .name = "scalar",
     .dot_f32 = dot_f32,
@@ -249,4 +263,6 @@ const struct embi_kern embi_kern_scalar = {
     .add_f32 = add_f32,
     .add_f16 = add_f16,
     .add_bf16 = add_bf16,
+    .random_words = random_words,
+    .normals_f32 = normals_f32,
 };

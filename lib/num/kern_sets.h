@@ -10,6 +10,10 @@ extern const struct embi_kern embi_kern_avx512; /* AVX-512 F, BW, DQ and VL, and
 
 /* Of both: in blocks_x86.c. */
 void embi_f32_from_blocks_avx2(float *dst, const void *src, emb_dtype dtype, size_t n);
+
+/* Of both: in philox_x86.c. */
+void embi_random_words_avx2(uint32_t *words, size_t ld, const uint32_t counter[4],
+                            const uint32_t key[2], size_t n);
 #endif
 
 #endif

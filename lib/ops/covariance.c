@@ -116,7 +116,8 @@ emb_status embi_fill_covariance(const struct embi_fill *f, uint64_t first, uint6
     if (v > UINT32_MAX || first > EMBI_DRAW_MAX_ROWS - n)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "a covariance of more than %" PRIu32 " rows",
                          UINT32_MAX);
-    s.draw = (struct embi_draw){.key = {(uint32_t)f->o.seed, (uint32_t)(f->o.seed >> 32)},
+    s.draw = (struct embi_draw){.kern = f->table->env->kern,
+                                .key = {(uint32_t)f->o.seed, (uint32_t)(f->o.seed >> 32)},
                                 .stream = EMBI_STREAM_COVARIANCE + EMBI_STREAMS * f->number,
                                 .dist = EMB_NORMAL,
                                 .scale = 1};

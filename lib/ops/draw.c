@@ -6,8 +6,11 @@
  */
 #include "ops/draw.h"
 
-#include "ops/normal.h"
+#include "num/kern.h"
+#include "num/normal.h"
 #include "util/rng.h"
+
+#include <math.h>
 
 #define TILE_BLOCKS \
     (EMBI_DRAW_TILE / 4) /* Philox blocks of a tile of f32; f64 has two tiles of it */
@@ -16,27 +19,29 @@ struct words {
     uint32_t w[4][TILE_BLOCKS];
 };
 
+static void counter_of(const struct embi_draw *d, uint64_t row, uint32_t block, uint32_t attempt,
+                       uint32_t counter[4])
+{
+    counter[0] = block;
+    counter[1] = (uint32_t)row;
+    counter[2] = (uint32_t)(row >> 32) | attempt << 16;
+    counter[3] = d->stream;
+}
+
 static void philox(const struct embi_draw *d, uint64_t row, uint32_t block, uint32_t attempt,
                    uint32_t out[4])
 {
-    uint32_t high = (uint32_t)(row >> 32) | attempt << 16;
-    uint32_t counter[4] = {block, (uint32_t)row, high, d->stream};
-    embi_philox(counter, d->key, out);
+    counter_of(d, row, block, attempt, out);
+    embi_philox(out, d->key, out);
 }
 
 /* Blocks first .. first+n-1 of a row. */
 static void fill(const struct embi_draw *d, uint64_t row, uint32_t first, size_t n,
                  struct words *out)
 {
-    const struct embi_draw local = *d; /* out cannot alias it */
-    for (size_t i = 0; i < n; i++) {
-        uint32_t w[4];
-        philox(&local, row, first + (uint32_t)i, 0, w);
-        out->w[0][i] = w[0];
-        out->w[1][i] = w[1];
-        out->w[2][i] = w[2];
-        out->w[3][i] = w[3];
-    }
+    uint32_t counter[4];
+    counter_of(d, row, first, 0, counter);
+    d->kern->random_words(out->w[0], TILE_BLOCKS, counter, d->key, n);
 }
 
 static float uniform_f32(uint32_t w)
@@ -90,14 +95,6 @@ static void uniforms_f32(const struct words *w, size_t blocks, float *out)
             out[4 * i + k] = uniform_f32(w->w[k][i]);
 }
 
-static void normals_f32(const struct words *w, size_t blocks, float *out)
-{
-    for (size_t i = 0; i < blocks; i++) {
-        embi_normal_f32(w->w[0][i], w->w[1][i], &out[4 * i], &out[4 * i + 1]);
-        embi_normal_f32(w->w[2][i], w->w[3][i], &out[4 * i + 2], &out[4 * i + 3]);
-    }
-}
-
 void embi_draw_f32(const struct embi_draw *d, uint64_t row, uint32_t column, size_t n, float *out)
 {
     struct words words;
@@ -107,7 +104,7 @@ void embi_draw_f32(const struct embi_draw *d, uint64_t row, uint32_t column, siz
     if (d->dist == EMB_UNIFORM)
         uniforms_f32(&words, blocks, out);
     else
-        normals_f32(&words, blocks, out);
+        d->kern->normals_f32(words.w[0], TILE_BLOCKS, blocks, out);
     if (d->dist == EMB_TRUNCATED)
         for (size_t i = 0; i < n; i++)
             if (!(fabsf(out[i]) <= 2.0f))

@@ -10,7 +10,7 @@
  *
  *     uniform    f32  (w - 2^31 + 1/2) * 2^-31, one word each
  *                f64  (floor((x - 2^63) / 2^11) + 1/2) * 2^-52, x = w0 + w1 * 2^32, w2 + w3 * 2^32
- *     normal     f32  the pairs (w0, w1) and (w2, w3), f64 the pair of both x (normal.h)
+ *     normal     f32  the pairs (w0, w1) and (w2, w3), f64 the pair of both x (num/normal.h)
  *     truncated  the normal one of the first attempt 0, 1, 2 ... that lies within [-2, 2]
  *
  * Then comes one multiplication by `scale`. An element does not depend on d, nor on its neighbours.
@@ -23,7 +23,10 @@
 #define EMBI_DRAW_MAX_ROWS (1ull << 48)
 #define EMBI_DRAW_TILE     256 /* columns that one call fills at most */
 
+struct embi_kern;
+
 struct embi_draw {
+    const struct embi_kern *kern; /* gives words and normal deviates; which set, does not show */
     uint32_t key[2];
     uint32_t stream;
     emb_dist dist; /* EMB_UNIFORM, EMB_NORMAL or EMB_TRUNCATED */

@@ -78,6 +78,7 @@ static emb_status plan_random(struct job *job, const emb_init_opts *opts, emb_er
     job->draw.key[1] = (uint32_t)(seed >> 32);
     job->draw.stream = EMBI_HAS(opts, stream) ? opts->stream : 0;
     job->draw.dist = job->dist;
+    job->draw.kern = job->kern;
     return EMB_OK;
 }
 

@@ -10,49 +10,21 @@
  * functions become vector code; series are those of the textbook, cut where the rest is below the
  * rounding.
  */
-#ifndef EMBI_OPS_NORMAL_H
-#define EMBI_OPS_NORMAL_H
+#ifndef EMBI_NUM_NORMAL_H
+#define EMBI_NUM_NORMAL_H
 
-#include "util/base.h"
+#include "num/half.h"
 
 #include <math.h>
-
-static inline uint32_t embi_bits_f32(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static inline float embi_f32_bits(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static inline uint64_t embi_bits_f64(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static inline double embi_f64_bits(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
 /* ln u for u in [2^-32, 1]. u = m * 2^e with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh s with
  * s = (m - 1) / (m + 1), |s| < 0.172. ln 2 is split so that e times its first part is exact. */
 static inline float embi_log_f32(float u)
 {
     const uint32_t sqrt_half = 0x3f3504f3; /* bits of sqrt(1/2) */
-    uint32_t above = embi_bits_f32(u) - sqrt_half;
+    uint32_t above = embi_f32_bits(u) - sqrt_half;
     float e = (float)((int32_t)above >> 23);
-    float m = embi_f32_bits((above & 0x7fffff) + sqrt_half);
+    float m = embi_f32_of((above & 0x7fffff) + sqrt_half);
     float f = m - 1.0f;
     float s = f / (f + 2.0f);
     float z = s * s;
@@ -68,9 +40,9 @@ static inline float embi_log_f32(float u)
 static inline double embi_log_f64(double u)
 {
     const uint64_t sqrt_half = 0x3fe6a09e667f3bcd;
-    uint64_t above = embi_bits_f64(u) - sqrt_half;
+    uint64_t above = embi_f64_bits(u) - sqrt_half;
     double e = (double)((int64_t)above >> 52);
-    double m = embi_f64_bits((above & 0xfffffffffffff) + sqrt_half);
+    double m = embi_f64_of((above & 0xfffffffffffff) + sqrt_half);
     double f = m - 1.0;
     double s = f / (f + 2.0);
     double z = s * s;
@@ -147,11 +119,11 @@ static inline void embi_normal_f32(uint32_t radius, uint32_t angle, float *a, fl
     float r = sqrtf(-2.0f * embi_log_f32(u));
     uint32_t q = (angle + (1u << 29)) >> 30;
     float y = ((float)(int32_t)(angle - (q << 30)) + 0.5f) * 0x1.921fb6p-30f;
-    uint32_t c = embi_bits_f32(embi_cos_f32(y)), s = embi_bits_f32(embi_sin_f32(y));
+    uint32_t c = embi_f32_bits(embi_cos_f32(y)), s = embi_f32_bits(embi_sin_f32(y));
     uint32_t odd = 0 - (q & 1); /* all ones: cos and sin change places */
     uint32_t x = (c & ~odd) | (s & odd), w = (s & ~odd) | (c & odd);
-    *a = r * embi_f32_bits(x ^ ((q + 1) & 2) << 30);
-    *b = r * embi_f32_bits(w ^ (q & 2) << 30);
+    *a = r * embi_f32_of(x ^ ((q + 1) & 2) << 30);
+    *b = r * embi_f32_of(w ^ (q & 2) << 30);
 }
 
 /* The same from 64 bits each: u = (radius / 2^11 + 1) * 2^-53, the longest vector is 8.57. */
@@ -161,11 +133,11 @@ static inline void embi_normal_f64(uint64_t radius, uint64_t angle, double *a, d
     double r = sqrt(-2.0 * embi_log_f64(u));
     uint64_t q = (angle + (1ull << 61)) >> 62;
     double y = ((double)(int64_t)(angle - (q << 62)) + 0.5) * 0x1.921fb54442d18p-62;
-    uint64_t c = embi_bits_f64(embi_cos_f64(y)), s = embi_bits_f64(embi_sin_f64(y));
+    uint64_t c = embi_f64_bits(embi_cos_f64(y)), s = embi_f64_bits(embi_sin_f64(y));
     uint64_t odd = 0 - (q & 1);
     uint64_t x = (c & ~odd) | (s & odd), w = (s & ~odd) | (c & odd);
-    *a = r * embi_f64_bits(x ^ ((q + 1) & 2) << 62);
-    *b = r * embi_f64_bits(w ^ (q & 2) << 62);
+    *a = r * embi_f64_of(x ^ ((q + 1) & 2) << 62);
+    *b = r * embi_f64_of(w ^ (q & 2) << 62);
 }
 
 #endif
