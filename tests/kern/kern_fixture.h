@@ -30,7 +30,7 @@ static inline double random_unit(void)
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Buffers whose last byte is the last one before a page that may not be touched
+ * Buffers that begin and end at pages that may not be touched
  */
 #define ROOM (1u << 18)
 
@@ -54,6 +54,12 @@ static inline void make_guarded(void)
 static inline unsigned char *place(int buffer, size_t bytes, size_t before)
 {
     return guarded[buffer] - bytes - before;
+}
+
+/* What begins `after` bytes after the forbidden page in front of the buffer. */
+static inline unsigned char *place_first(int buffer, size_t after)
+{
+    return guarded[buffer] - ROOM + after;
 }
 
 /* Room that the caller frees. */

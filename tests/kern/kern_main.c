@@ -66,7 +66,8 @@ static void check_row(const struct embi_kern *k, emb_dtype dtype, const unsigned
           k->name, dtype, d, (double)norm2, xx);
 }
 
-/* n rows, the last of which ends at the forbidden page; others lie at odd distances before it. */
+/* n rows, the last of which ends at a forbidden page and the first begins at one; others lie at odd
+ * distances from it. */
 static void check_dots(const struct embi_kern *k, emb_dtype dtype, uint32_t d, size_t n,
                        size_t before)
 {
@@ -78,6 +79,8 @@ static void check_dots(const struct embi_kern *k, emb_dtype dtype, uint32_t d, s
         encode(EMB_F32, random_unit(), q + i * 4);
     for (size_t r = 0; r < n; r++) {
         unsigned char *row = place((int)(r % 6), bytes, r + 1 == n ? before : r);
+        if (r == 0 && n > 1)
+            row = place_first(0, before % 4);
         for (uint32_t i = 0; i < d; i++)
             encode(dtype, random_unit() * 8, row + i * size);
         rows[r] = row;

@@ -18,13 +18,15 @@ static products_fn *products_of(const struct embi_kern *k, emb_dtype dtype)
                               : k->products_bf16;
 }
 
-/* Rows [n, d] of the type, each up to the end of a buffer or from its start on. */
+/* Rows [n, d] of the type: the last up to the end of a guarded buffer, the first from the start of
+ * one on, the others of memory that was taken. */
 static void make_rows(emb_dtype dtype, size_t n, uint32_t d, size_t before, const void **rows)
 {
     size_t size = emb_dtype_bytes(dtype);
     for (size_t r = 0; r < n; r++) {
-        bool at_end = r + 1 == n;
-        unsigned char *row = at_end ? place(0, d * size, before) : take(d * size + r % 4) + r % 4;
+        unsigned char *row = r + 1 == n ? place(0, d * size, before)
+                             : r == 0   ? place_first(4, before % 4)
+                                        : take(d * size + r % 4) + r % 4;
         for (uint32_t i = 0; i < d; i++)
             encode(dtype, random_unit() * 4, row + i * size);
         rows[r] = row;
@@ -33,7 +35,7 @@ static void make_rows(emb_dtype dtype, size_t n, uint32_t d, size_t before, cons
 
 static void drop_rows(size_t n, const void **rows)
 {
-    for (size_t r = 0; r + 1 < n; r++)
+    for (size_t r = 1; r + 1 < n; r++)
         free((char *)(uintptr_t)rows[r] - r % 4);
 }
 
