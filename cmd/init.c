@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 4 << 20 };
+enum { BLOCK_BYTES = 1 << 20 };
 
 #define AT(member) offsetof(struct init_opts, member)
 

@@ -19,7 +19,7 @@ struct lookup_opts {
 };
 
 /* Rows are asked for, and fetched, so many at a time. */
-enum { LOOKUP_IDS = 1 << 16, LOOKUP_BLOCK_BYTES = 4 << 20 };
+enum { LOOKUP_IDS = 1 << 16, LOOKUP_BLOCK_BYTES = 1 << 20 };
 
 /* What --via matmul did so far. */
 struct products {

@@ -9,10 +9,10 @@
 #include "util/loop.h"
 
 /* One item: long enough to be worth a thread's attention, short enough to share evenly. */
-#define GATHER_ROWS 1024
+#define GATHER_ROWS 256
 
 /* Below this a second thread costs more than it brings (a thread starts in about 50 us). */
-#define PARALLEL_BYTES (2u << 20)
+#define PARALLEL_BYTES (1u << 19)
 
 #define CACHE_LINE     64
 #define PREFETCH_BYTES 4096
