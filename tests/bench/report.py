@@ -40,8 +40,13 @@ def lines(r):
         yield f"       note: {note}"
 
 
+def both(figures):
+    """The least wall time and the least CPU time."""
+    return f"{show(figures['ms'])} ({show(figures['cpu_ms'])})"
+
+
 def markdown(results, about, limits):
-    """The table of docs/performance.md."""
+    """The table of docs/performance.md: ms, and in brackets ms of CPU time."""
     yield f"{about['cpu']}, {about['cpus']} CPUs{' of a virtual machine' if about['virtual'] else ''}, {' '.join(about['sets'])}, " \
           f"{', '.join(about['caches'])}, {about['memory_gb']} GB, Linux {about['kernel']}. Best limits: " \
           + ", ".join(f"{name} {value:.3g}" for name, value in sorted(limits.items())) + "."
@@ -50,9 +55,9 @@ def markdown(results, about, limits):
     yield "|---|---|---|---|---|---|---|---|"
     for r in results:
         ours = r["embtool"]["ms"]
-        peers = ", ".join([f"{peer} {show(p['ms'])}" for peer, p in r["peers"].items()] + [f"{peer} missing" for peer in r["missing"]])
+        peers = ", ".join([f"{peer} {both(p)}" for peer, p in r["peers"].items()] + [f"{peer} missing" for peer in r["missing"]])
         limit, share = (show(r["limit_ms"]), f"{r['limit_ms'] / ours:.2f}") if r["limit_ms"] else ("", "")
-        yield f"| {r['cell'].number} | {r['cell'].about} | {show(ours)} | {peers} | {limit} | {share} | {aims(r['cell'])} | {verdict(r)} |"
+        yield f"| {r['cell'].number} | {r['cell'].about} | {both(r['embtool'])} | {peers} | {limit} | {share} | {aims(r['cell'])} | {verdict(r)} |"
 
 
 def as_json(results, about, limits):

@@ -177,7 +177,7 @@ def clang_format(_):
     """clang-format 14 has nothing to change."""
     program = pinned("clang-format", 14)
     files = [*SOURCES, ROOT / "docs/example.c", *sorted((ROOT / "tests").glob("unit/*.[ch]")),
-             *sorted((ROOT / "tests").glob("kern/*.[ch]")),
+             *sorted((ROOT / "tests").glob("kern/*.[ch]")), *sorted((ROOT / "tests").glob("bench/*.[ch]")),
              *sorted((ROOT / "tests").glob("faults/*.[ch]")),
              *sorted((ROOT / "tests").glob("fuzz/*.[ch]"))]
     r = subprocess.run([program, "--dry-run", "-Werror", *map(str, files)], capture_output=True, text=True, cwd=ROOT)
