@@ -7,6 +7,8 @@
  */
 #include "fmt/foreign.h"
 
+#include "io/inflate.h"
+#include "io/zip_read.h"
 #include "util/err.h"
 
 #include <inttypes.h>
@@ -87,15 +89,16 @@ static int arrow(const unsigned char *head, size_t n, const char *ext)
     return letters(head, n, magics);
 }
 
-static bool zip_magic(const unsigned char *head, size_t n)
-{
-    return begins(head, n, "PK\3\4") || begins(head, n, "PK\5\6");
-}
-
 static int zip_archive(const unsigned char *head, size_t n, const char *ext)
 {
     (void)ext;
-    return zip_magic(head, n) ? MAGIC_BID : 0;
+    return embi_is_zip(head, n) ? MAGIC_BID : 0;
+}
+
+static int gzip(const unsigned char *head, size_t n, const char *ext)
+{
+    (void)ext;
+    return embi_is_gzip(head, n) ? MAGIC_BID : 0;
 }
 
 /* PROTO 2..5, then an opcode. A file that begins with the length 640 of a safetensors header has 0
@@ -175,7 +178,7 @@ static const struct embi_foreign kinds[] = {
     {arrow, NULL, 0, "Arrow or Feather: not read; pyarrow and numpy.save make an .npy file of it"},
     {MAGIC("SQLite format 3"),
      "an SQLite database (Magnitude?): not read; convert it to text or .npy"},
-    {MAGIC("\x1F\x8B\x08"), "gzip inside gzip: not read; gunzip it first"},
+    {gzip, NULL, 0, "gzip inside gzip: not read; gunzip it first"},
     {MAGIC("\x28\xB5\x2F\xFD"), "zstd: not read by this version; unzstd it first"},
     {MAGIC("\xFD\x37zXZ"), "xz: not read by this version; unxz it first"},
     {bzip2, NULL, 0, "bzip2: not read by this version; bunzip2 it first"},

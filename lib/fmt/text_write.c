@@ -8,7 +8,8 @@
  */
 #include "fmt/sink.h"
 #include "fmt/words.h"
-#include "fmt/zip_pick.h"
+#include "io/inflate.h"
+#include "io/zip_read.h"
 #include "util/err.h"
 
 #include <stdlib.h>

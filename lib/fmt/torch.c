@@ -8,6 +8,7 @@
 #include "fmt/torch.h"
 
 #include "io/member.h"
+#include "io/zip_read.h"
 #include "util/err.h"
 
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static int probe(const unsigned char *head, size_t n, uint64_t size, const char 
     (void)size;
     if (embi_torch_legacy_is(head, n) || begins_with_pickle(head, n))
         return OWN_BID;
-    bool zip = n >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0);
+    bool zip = embi_is_zip(head, n);
     for (size_t i = 0; zip && i < EMBI_LEN(exts); i++)
         if (strcmp(ext, exts[i]) == 0)
             return EXT_BID;

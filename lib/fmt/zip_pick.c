@@ -5,6 +5,7 @@
 #include "fmt/zip_pick.h"
 
 #include "fmt/probe.h"
+#include "io/inflate.h"
 #include "io/member.h"
 #include "util/err.h"
 #include "util/listed.h"

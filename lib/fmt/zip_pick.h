@@ -17,16 +17,4 @@ emb_status embi_zip_pick(struct embi_reader *r, const struct embi_zip_list *zip,
 emb_status embi_zip_tables(const struct embi_env *env, const char *path, struct embi_names *names,
                            emb_err *err);
 
-/* Does a file begin as a zip archive does? */
-static inline bool embi_is_zip(const unsigned char *head, size_t n)
-{
-    return n >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0);
-}
-
-/* Does a file begin as gzip does? */
-static inline bool embi_is_gzip(const unsigned char *head, size_t n)
-{
-    return n >= 3 && memcmp(head, "\x1F\x8B\x08", 3) == 0;
-}
-
 #endif

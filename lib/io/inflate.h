@@ -8,6 +8,12 @@
 
 #include "io/io.h"
 
+/* Does a file begin as gzip does? */
+static inline bool embi_is_gzip(const unsigned char *head, size_t n)
+{
+    return n >= 3 && memcmp(head, "\x1F\x8B\x08", 3) == 0;
+}
+
 /* Bytes of an open file, and what they should give. */
 struct embi_packed {
     struct embi_io *io; /* borrowed */

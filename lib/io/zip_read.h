@@ -9,6 +9,12 @@
 
 #include "util/map.h"
 
+/* Does a file begin as a zip archive does: with a member, or, where there is none, its end? */
+static inline bool embi_is_zip(const unsigned char *head, size_t n)
+{
+    return n >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0);
+}
+
 struct embi_zip_member {
     emb_str name;          /* lies in the file */
     uint64_t at;           /* of the local header */
