@@ -25,23 +25,32 @@ static bool is_whole(const struct embi_reader *r, const struct embi_format *gues
     return format == &embi_format_torch || (format == &embi_format_npz && r->format);
 }
 
-/* What the content is, by its beginning. */
+/* *guess: the format that bids most for these bytes, or NULL. */
+static enum kind kind_of(const struct embi_reader *r, const struct embi_head *head,
+                         const struct embi_format **guess)
+{
+    int bid;
+    *guess = embi_head_format(head, embi_reader_name(r), &bid);
+    bool archive = *guess == &embi_format_torch || *guess == &embi_format_npz;
+    if (*guess && bid > PACKED_BID && !archive)
+        return PLAIN;
+    if (embi_is_gzip(head->s, head->n))
+        return GZIP;
+    return embi_is_zip(head->s, head->n) && !is_whole(r, *guess) ? ZIP : PLAIN;
+}
+
+/* What the content is, by its beginning. Of what is not packed the format is known then; that a
+ * file is empty, or of no format, is said by who opens it. */
 static emb_status look(struct embi_reader *r, enum kind *kind, emb_err *err)
 {
     struct embi_head head;
-    int bid;
-    *kind = PLAIN;
+    const struct embi_format *guess;
     emb_status status = embi_head_read(r->io, &head, err);
     if (status)
         return embi_io_fail_in(r->io, err);
-    const struct embi_format *guess = embi_head_format(&head, embi_reader_name(r), &bid);
-    bool archive = guess == &embi_format_torch || guess == &embi_format_npz;
-    if (guess && bid > PACKED_BID && !archive)
-        return EMB_OK;
-    if (embi_is_gzip(head.s, head.n))
-        *kind = GZIP;
-    else if (embi_is_zip(head.s, head.n) && !is_whole(r, guess))
-        *kind = ZIP;
+    *kind = kind_of(r, &head, &guess);
+    if (*kind == PLAIN && !r->format && head.n > 0)
+        r->format = guess;
     return EMB_OK;
 }
 
