@@ -2,6 +2,7 @@
  * into the JSON object, whose strings have escapes (RFC 8259).
  */
 #include "fmt/beside.h"
+#include "fmt/sink.h"
 
 #include "util/err.h"
 #include "util/json.h"
@@ -9,8 +10,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-enum { FLUSH_BYTES = 1 << 16 };
 
 /* ------------------------------------------------------------------------------------------------
  * One token a line
@@ -116,15 +115,6 @@ emb_status embi_beside_path(const char *path, const char *ending, char **beside,
     return EMB_OK;
 }
 
-static emb_status flush(struct embi_buf *text, struct embi_io *io, emb_err *err)
-{
-    if (text->failed)
-        return embi_fail_memory(err, text->n, "tokens to write");
-    size_t n = text->n;
-    text->n = 0;
-    return n ? embi_io_append(io, text->s, n, err) : EMB_OK;
-}
-
 emb_status embi_beside_write(const struct embi_beside *kind, struct embi_io *io,
                              const emb_str *tokens, uint64_t n, emb_err *err)
 {
@@ -136,12 +126,12 @@ emb_status embi_beside_write(const struct embi_beside *kind, struct embi_io *io,
     for (uint64_t row = 0, before = 0; !status && row < n; row++) {
         kind->add(&text, tokens[row], row, before);
         before += tokens[row].s != NULL;
-        if (text.n >= FLUSH_BYTES)
-            status = flush(&text, io, err);
+        if (text.n >= EMBI_FLUSH_BYTES)
+            status = embi_flush(&text, io, "tokens to write", err);
     }
     embi_buf_text(&text, kind->end);
     if (!status)
-        status = flush(&text, io, err);
+        status = embi_flush(&text, io, "tokens to write", err);
     embi_buf_free(&text);
     return status;
 }

@@ -13,48 +13,16 @@
 
 #include <inttypes.h>
 
-enum { FLUSH_BYTES = 1 << 16 };
-
 /* One row's numbers, and the end of its line; too little memory shows in the buffer's `failed`. */
 static void add_numbers(struct embi_buf *b, const char *values, const emb_array *a, char separator,
                         const char *end)
 {
-    const size_t element_bytes = emb_dtype_bytes(a->dtype);
-    char *p = embi_buf_room(b, a->shape[1] * (1 + EMB_NUMBER_MAX) + strlen(end));
-    if (!p)
+    char *line = embi_buf_room(b, a->shape[1] * (1 + EMB_NUMBER_MAX) + strlen(end));
+    if (!line)
         return;
-    char *line = p;
-    for (uint64_t c = 0; c < a->shape[1]; c++) {
-        if (c > 0)
-            *p++ = separator;
-        p += emb_number_print(p, a->dtype, values + c * element_bytes);
-    }
+    char *p = embi_print_row(line, a, values, separator);
     memcpy(p, end, strlen(end));
     b->n += (size_t)(p + strlen(end) - line);
-}
-
-/* ------------------------------------------------------------------------------------------------
- * csv
- */
-
-static char csv_separator(const struct embi_sink *s)
-{
-    return s->separator ? s->separator : ',';
-}
-
-static emb_status csv_begin(struct embi_sink *s, emb_err *err)
-{
-    const char separator = csv_separator(s);
-    if (s->header < 0)
-        return EMB_OK;
-    embi_buf_text(&s->buf, s->tokens ? "token" : "");
-    for (uint64_t c = 0; c < s->arrays[0].shape[1]; c++) {
-        if (c > 0 || s->tokens)
-            embi_buf_byte(&s->buf, separator);
-        embi_buf_print(&s->buf, "%" PRIu64, c);
-    }
-    embi_buf_text(&s->buf, "\r\n");
-    return embi_sink_flush(s, err);
 }
 
 static bool needs_quotes(emb_str token, char separator)
@@ -84,22 +52,53 @@ static void add_field(struct embi_buf *b, emb_str token, char separator)
     embi_buf_byte(b, '"');
 }
 
-static emb_status csv_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
-                          const emb_str *tokens, emb_err *err)
+/* Rows [n_bytes] as lines, each with its token in front where there are tokens. */
+static emb_status put_lines(struct embi_sink *s, const void *data, uint64_t n_bytes,
+                            const emb_str *tokens, char separator, const char *end, emb_err *err)
 {
-    const size_t row_bytes = embi_array_row_bytes(&s->arrays[0]);
-    const char separator = csv_separator(s), *row = data; /* [rows, d] */
-    for (uint64_t r = 0; r < n_bytes / row_bytes; r++, row += row_bytes) {
+    const emb_array *a = &s->arrays[0];
+    const size_t row_bytes = embi_array_row_bytes(a);
+    const char *row = data; /* [rows, d] */
+    emb_status status = EMB_OK;
+    for (uint64_t r = 0; !status && r < n_bytes / row_bytes; r++, row += row_bytes) {
         if (tokens) {
             add_field(&s->buf, tokens[r], separator);
             embi_buf_byte(&s->buf, separator);
         }
-        add_numbers(&s->buf, row, &s->arrays[0], separator, "\r\n");
-        emb_status status = s->buf.n >= FLUSH_BYTES ? embi_sink_flush(s, err) : EMB_OK;
-        if (status)
-            return status;
+        add_numbers(&s->buf, row, a, separator, end);
+        status = embi_sink_flush_full(s, err);
     }
+    return status ? status : embi_sink_flush(s, err);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * csv
+ */
+
+static char csv_separator(const struct embi_sink *s)
+{
+    return s->separator ? s->separator : ',';
+}
+
+static emb_status csv_begin(struct embi_sink *s, emb_err *err)
+{
+    const char separator = csv_separator(s);
+    if (s->header < 0)
+        return EMB_OK;
+    embi_buf_text(&s->buf, s->tokens ? "token" : "");
+    for (uint64_t c = 0; c < s->arrays[0].shape[1]; c++) {
+        if (c > 0 || s->tokens)
+            embi_buf_byte(&s->buf, separator);
+        embi_buf_print(&s->buf, "%" PRIu64, c);
+    }
+    embi_buf_text(&s->buf, "\r\n");
     return embi_sink_flush(s, err);
+}
+
+static emb_status csv_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
+                          const emb_str *tokens, emb_err *err)
+{
+    return put_lines(s, data, n_bytes, tokens, csv_separator(s), "\r\n", err);
 }
 
 const struct embi_format embi_format_csv = {
@@ -119,30 +118,15 @@ const struct embi_format embi_format_csv = {
 
 static emb_status tsv_check(const struct embi_sink *s, emb_err *err)
 {
-    emb_status status = embi_sink_check_tokens(s, err);
+    emb_status status = embi_sink_refuse_tokens(s, err);
     return status ? status : embi_sink_check_table(s, err);
-}
-
-static emb_status tsv_begin(struct embi_sink *s, emb_err *err)
-{
-    (void)s; /* no header */
-    (void)err;
-    return EMB_OK;
 }
 
 static emb_status tsv_put(struct embi_sink *s, const void *data, uint64_t n_bytes,
                           const emb_str *tokens, emb_err *err)
 {
     (void)tokens; /* refused by the check */
-    const size_t row_bytes = embi_array_row_bytes(&s->arrays[0]);
-    const char *row = data; /* [rows, d] */
-    for (uint64_t r = 0; r < n_bytes / row_bytes; r++, row += row_bytes) {
-        add_numbers(&s->buf, row, &s->arrays[0], '\t', "\n");
-        emb_status status = s->buf.n >= FLUSH_BYTES ? embi_sink_flush(s, err) : EMB_OK;
-        if (status)
-            return status;
-    }
-    return embi_sink_flush(s, err);
+    return put_lines(s, data, n_bytes, NULL, '\t', "\n", err);
 }
 
 const struct embi_format embi_format_tsv = {
@@ -151,7 +135,6 @@ const struct embi_format embi_format_tsv = {
     .exts = " .tsv ",
     .caps = EMBI_FMT_WRITE | EMBI_FMT_STREAM | EMBI_FMT_DECIMAL | EMBI_FMT_EXPORT,
     .check = tsv_check,
-    .begin = tsv_begin,
     .put = tsv_put,
     .beside = embi_beside_labels,
 };

@@ -160,7 +160,7 @@ struct embi_format {
 
     /* Writing. `check` refuses what the format cannot hold, before anything exists. */
     emb_status (*check)(const struct embi_sink *s, emb_err *err);
-    emb_status (*begin)(struct embi_sink *s, emb_err *err);
+    emb_status (*begin)(struct embi_sink *s, emb_err *err); /* the header; optional */
     /* The next n_bytes of the current array: whole rows of its last axis (1-D: elements), native
      * order. tokens: one a row, only where s->tokens. */
     emb_status (*put)(struct embi_sink *s, const void *data, uint64_t n_bytes,

@@ -20,7 +20,6 @@ enum {
     VERSION = 3,
     ALIGNMENT = 32,
     NAME_BYTES_MAX = 63,
-    FLUSH_BYTES = 1 << 16,
     QUANTIZATION_VERSION = 2,
     TOKEN_NORMAL = 1, /* llama.cpp's numbers */
     TOKEN_UNUSED = 5
@@ -124,7 +123,7 @@ static emb_status add_for_rows(struct head *h, const char *key, enum embi_gguf_k
     add_array(&h->s->buf, key, kind, n);
     for (uint64_t row = 0; !status && row < n; row++) {
         add(&h->s->buf, h->s->all_tokens[row], row);
-        status = flush(h, FLUSH_BYTES, err);
+        status = flush(h, EMBI_FLUSH_BYTES, err);
     }
     return status;
 }
@@ -227,7 +226,6 @@ static emb_status check_array(const emb_array *a, emb_err *err)
 
 static emb_status check_tokens(const struct embi_sink *s, emb_err *err)
 {
-    char show[EMBI_SHOW_MAX];
     if (!s->tokens)
         return EMB_OK;
     if (!s->all_tokens)
@@ -236,12 +234,7 @@ static emb_status check_tokens(const struct embi_sink *s, emb_err *err)
     if (s->arrays[0].shape[0] > EMBI_GGUF_STRINGS_MAX)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%" PRIu64 " tokens; gguf holds %" PRIu64,
                          s->arrays[0].shape[0], (uint64_t)EMBI_GGUF_STRINGS_MAX);
-    for (uint64_t row = 0; row < s->arrays[0].shape[0]; row++)
-        if (embi_gguf_refuses(s->all_tokens[row]))
-            return embi_fail(
-                err, EMB_BAD_DATA, (int64_t)row, "row %" PRIu64 ": gguf cannot hold '%s': %s", row,
-                embi_show(show, s->all_tokens[row]), embi_gguf_refuses(s->all_tokens[row]));
-    return EMB_OK;
+    return embi_sink_check_tokens(s, err);
 }
 
 emb_status embi_gguf_check(const struct embi_sink *s, emb_err *err)

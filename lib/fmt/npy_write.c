@@ -50,7 +50,7 @@ emb_status embi_npy_header(const emb_array *array, struct embi_buf *out, emb_err
 
 emb_status embi_npy_check(const struct embi_sink *s, emb_err *err)
 {
-    emb_status status = embi_sink_check_tokens(s, err);
+    emb_status status = embi_sink_refuse_tokens(s, err);
     return status == EMB_OK ? embi_npy_check_type(s, err) : status;
 }
 

@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { FLUSH_BYTES = 1 << 16, POINT_BYTES = 4, DESCR_MAX = 24 };
+enum { POINT_BYTES = 4, DESCR_MAX = 24 };
 
 const char *embi_npz_refuses(emb_str token)
 {
@@ -26,7 +26,6 @@ const char *embi_npz_refuses(emb_str token)
 
 emb_status embi_npz_check_tokens(const struct embi_sink *s, emb_err *err)
 {
-    char show[EMBI_SHOW_MAX];
     if (!s->tokens)
         return EMB_OK;
     if (!s->all_tokens)
@@ -36,12 +35,7 @@ emb_status embi_npz_check_tokens(const struct embi_sink *s, emb_err *err)
         if (strcmp(s->arrays[i].name, EMBI_NPZ_TOKENS) == 0)
             return embi_fail(err, EMB_BAD_ARG, (int64_t)i,
                              "two arrays are named '" EMBI_NPZ_TOKENS "'");
-    for (uint64_t row = 0; row < s->arrays[0].shape[0]; row++)
-        if (embi_npz_refuses(s->all_tokens[row]))
-            return embi_fail(
-                err, EMB_BAD_DATA, (int64_t)row, "row %" PRIu64 ": npz cannot hold '%s': %s", row,
-                embi_show(show, s->all_tokens[row]), embi_npz_refuses(s->all_tokens[row]));
-    return EMB_OK;
+    return embi_sink_check_tokens(s, err);
 }
 
 /* Characters of a token, which is UTF-8: all bytes but those that continue one. */
@@ -74,8 +68,8 @@ static emb_status add_element(struct embi_zip *zip, struct embi_buf *b, emb_str 
             at += (size_t)embi_utf8_decode(token.s + at, token.n - at, &point);
         embi_buf_add(b, &point, POINT_BYTES);
         if (b->failed)
-            return embi_fail_memory(err, FLUSH_BYTES, "tokens to write");
-        if (b->n < FLUSH_BYTES)
+            return embi_fail_memory(err, EMBI_FLUSH_BYTES, "tokens to write");
+        if (b->n < EMBI_FLUSH_BYTES)
             continue;
         status = embi_zip_add(zip, b->s, b->n, err);
         b->n = 0;

@@ -50,20 +50,12 @@ static emb_status open_raw(struct embi_reader *r, emb_err *err)
     return embi_reader_add(r, (emb_str){NULL, 0}, &t, err);
 }
 
-static emb_status begin(struct embi_sink *s, emb_err *err)
-{
-    (void)s; /* no header */
-    (void)err;
-    return EMB_OK;
-}
-
 const struct embi_format embi_format_raw = {
     .name = "raw",
     .about = "rows without a header",
     .exts = " .raw .f32 ",
     .caps = EMBI_FMT_READ | EMBI_FMT_WRITE | EMBI_FMT_STREAM,
     .open = open_raw,
-    .check = embi_sink_check_tokens,
-    .begin = begin,
+    .check = embi_sink_refuse_tokens,
     .put = embi_sink_put,
 };

@@ -70,7 +70,7 @@ static emb_status make_header(struct embi_sink *s, size_t bytes, emb_err *err)
 emb_status embi_st_check(const struct embi_sink *s, emb_err *err)
 {
     char show[EMBI_SHOW_MAX];
-    emb_status status = embi_sink_check_tokens(s, err);
+    emb_status status = embi_sink_refuse_tokens(s, err);
     for (size_t i = 0; status == EMB_OK && i < s->n; i++) {
         emb_str name = embi_array_name(&s->arrays[i]);
         if (!embi_utf8_valid(name.s, name.n))

@@ -14,8 +14,6 @@
 
 #include <stdlib.h>
 
-enum { FLUSH_BYTES = 1 << 16 };
-
 static bool is_blank_separated(const struct embi_sink *s)
 {
     return !s->separator || embi_words_blank(s->separator);
@@ -100,18 +98,12 @@ const char *embi_text_refuses(emb_str token)
 static void add_line(struct embi_buf *b, emb_str token, const char *values, const emb_array *a,
                      char separator)
 {
-    const uint64_t dims = a->shape[1];
-    const size_t element_bytes = emb_dtype_bytes(a->dtype);
-    char *p = embi_buf_room(b, token.n + dims * (1 + EMB_NUMBER_MAX) + 1);
-    if (!p)
+    char *line = embi_buf_room(b, token.n + a->shape[1] * (1 + EMB_NUMBER_MAX) + 2);
+    if (!line)
         return;
-    char *line = p;
-    memcpy(p, token.s, token.n);
-    p += token.n;
-    for (uint64_t c = 0; c < dims; c++) {
-        *p++ = separator;
-        p += emb_number_print(p, a->dtype, values + c * element_bytes);
-    }
+    memcpy(line, token.s, token.n);
+    line[token.n] = separator;
+    char *p = embi_print_row(line + token.n + 1, a, values, separator);
     *p++ = '\n';
     b->n += (size_t)(p - line);
 }
@@ -132,7 +124,8 @@ emb_status embi_text_put(struct embi_sink *s, const void *data, uint64_t n_bytes
         add_line(&s->buf, tokens[r], row, a, s->separator ? s->separator : ' ');
         if (!s->buf.failed && (status = embi_text_guard(s, s->buf.s + at, s->buf.n - at - 1, err)))
             return status;
-        if (s->buf.n >= FLUSH_BYTES && (status = embi_sink_flush(s, err)) != EMB_OK)
+        status = embi_sink_flush_full(s, err);
+        if (status)
             return status;
     }
     return embi_sink_flush(s, err);

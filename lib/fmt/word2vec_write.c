@@ -8,8 +8,6 @@
 #include "fmt/words.h"
 #include "util/err.h"
 
-enum { FLUSH_BYTES = 1 << 16 };
-
 emb_status embi_word2vec_check(const struct embi_sink *s, emb_err *err)
 {
     emb_status status = embi_words_check(s, err);
@@ -46,7 +44,8 @@ emb_status embi_word2vec_put(struct embi_sink *s, const void *data, uint64_t n_b
         embi_buf_byte(&s->buf, ' ');
         embi_buf_add(&s->buf, row, row_bytes);
         embi_buf_byte(&s->buf, '\n');
-        if (s->buf.n >= FLUSH_BYTES && (status = embi_sink_flush(s, err)) != EMB_OK)
+        status = embi_sink_flush_full(s, err);
+        if (status)
             return status;
     }
     return embi_sink_flush(s, err);

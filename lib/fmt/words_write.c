@@ -69,14 +69,10 @@ const char *embi_words_refuses(emb_str token)
 
 emb_status embi_words_token(const struct embi_sink *s, emb_str token, uint64_t row, emb_err *err)
 {
-    char shown[EMBI_SHOW_MAX];
-    const char *why = s->format->refuses(token);
+    const char *why = embi_words_refuses(token);
     if (!why)
-        return EMB_OK;
-    if (embi_words_refuses(token))
-        return embi_fail(err, EMB_BAD_DATA, (int64_t)row,
-                         "row %" PRIu64 ": %s needs a token for every row, %s", row,
-                         s->format->name, why);
-    return embi_fail(err, EMB_BAD_DATA, (int64_t)row, "row %" PRIu64 ": %s cannot hold '%s': %s",
-                     row, s->format->name, embi_show(shown, token), why);
+        return embi_sink_check_token(s, token, row, err);
+    return embi_fail(err, EMB_BAD_DATA, (int64_t)row,
+                     "row %" PRIu64 ": %s needs a token for every row, %s", row, s->format->name,
+                     why);
 }

@@ -159,7 +159,7 @@ emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_array *arra
         status = check_counts(s, err);
     if (!status)
         status = embi_io_reserve(s->io, known_bytes(s), err);
-    if (!status)
+    if (!status && s->format->begin)
         status = s->format->begin(s, err);
     if (status) {
         emb_writer_close(w);

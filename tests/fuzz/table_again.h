@@ -125,7 +125,7 @@ static inline emb_status fuzz_put(struct embi_sink *s, const struct fuzz_rows *r
     uint64_t bytes = rows->n * emb_dtype_row_bytes(rows->dtype, rows->dims);
     emb_status status = s->format->check(s, err);
     if (!status)
-        status = s->format->begin(s, err);
+        status = s->format->begin ? s->format->begin(s, err) : EMB_OK;
     if (!status)
         status = s->format->put(s, rows->stored, bytes, rows->vocab->tokens, err);
     if (!status && s->format->finish)

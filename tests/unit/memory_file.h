@@ -92,7 +92,7 @@ static inline emb_status write_file(const struct embi_format *format, const stru
         .env = &env, .io = &target.io, .format = format, .arrays = arrays, .n = n};
     emb_status status = format->check(&s, err);
     if (!status)
-        status = format->begin(&s, err);
+        status = format->begin ? format->begin(&s, err) : EMB_OK;
     for (; !status && s.current < n; s.current++)
         status = put_input(&s, &arrays[s.current], &in[s.current], err);
     if (!status && format->end)
