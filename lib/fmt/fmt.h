@@ -10,6 +10,7 @@
 #ifndef EMBI_FMT_FMT_H
 #define EMBI_FMT_FMT_H
 
+#include "fmt/notes.h"
 #include "io/io.h"
 #include "util/buf.h"
 
@@ -114,7 +115,8 @@ struct embi_sink {
         *tokens_in; /* the tokens are in a file beside this one, with this ending ("vocab.txt"),
                               which the file says of itself; or NULL */
     const emb_str *all_tokens; /* [arrays[0].shape[0]] where they were known beforehand, or NULL */
-    struct embi_buf buf;       /* scratch for text formats */
+    const struct embi_token_notes *notes; /* of these rows; or NULL. Only with all_tokens */
+    struct embi_buf buf;                  /* scratch for text formats */
     void *state;
 };
 
@@ -122,13 +124,14 @@ struct embi_sink {
 enum {
     EMBI_FMT_READ = 1,
     EMBI_FMT_WRITE = 2,
-    EMBI_FMT_TOKENS = 4,        /* holds tokens beside the rows */
-    EMBI_FMT_NAMES = 8,         /* tensors have names; several may be written */
-    EMBI_FMT_STREAM = 16,       /* can be written without knowing the row count, even to a pipe */
-    EMBI_FMT_DECIMAL = 32,      /* numbers stand there as decimal text */
-    EMBI_FMT_LINES = 64,        /* lines of fields whose separator and header line may be chosen */
-    EMBI_FMT_EXPORT = 128,      /* for other programs: by name, or where a whole table is saved */
-    EMBI_FMT_TOKENS_FIRST = 256 /* its tokens stand apart from the rows: it needs all_tokens */
+    EMBI_FMT_TOKENS = 4,         /* holds tokens beside the rows */
+    EMBI_FMT_NAMES = 8,          /* tensors have names; several may be written */
+    EMBI_FMT_STREAM = 16,        /* can be written without knowing the row count, even to a pipe */
+    EMBI_FMT_DECIMAL = 32,       /* numbers stand there as decimal text */
+    EMBI_FMT_LINES = 64,         /* lines of fields whose separator and header line may be chosen */
+    EMBI_FMT_EXPORT = 128,       /* for other programs: by name, or where a whole table is saved */
+    EMBI_FMT_TOKENS_FIRST = 256, /* its tokens stand apart from the rows: it needs all_tokens */
+    EMBI_FMT_NOTES = 512         /* and it holds scores, types and roles of tokens */
 };
 
 struct embi_beside;

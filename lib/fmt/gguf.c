@@ -122,8 +122,8 @@ const struct embi_format embi_format_gguf = {
     .name = "gguf",
     .about = "a GGUF model",
     .exts = " .gguf ",
-    .caps =
-        EMBI_FMT_READ | EMBI_FMT_WRITE | EMBI_FMT_NAMES | EMBI_FMT_TOKENS | EMBI_FMT_TOKENS_FIRST,
+    .caps = EMBI_FMT_READ | EMBI_FMT_WRITE | EMBI_FMT_NAMES | EMBI_FMT_TOKENS |
+            EMBI_FMT_TOKENS_FIRST | EMBI_FMT_NOTES,
     .array_name = "token_embd.weight",
     .probe = probe,
     .open = open_gguf,

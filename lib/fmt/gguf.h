@@ -49,6 +49,18 @@ emb_str embi_gguf_string(const struct embi_reader *r, const struct embi_gguf_val
 emb_status embi_gguf_strings(const struct embi_reader *r, const struct embi_gguf_value *value,
                              emb_str *out, emb_err *err);
 
+/* The numbers of an array of them, of f32 or i32 as it says, into out [value->n]. */
+void embi_gguf_f32s(const struct embi_reader *r, const struct embi_gguf_value *value, float *out);
+void embi_gguf_i32s(const struct embi_reader *r, const struct embi_gguf_value *value, int32_t *out);
+
+/* The values of the file [*n], in its order. */
+const struct embi_gguf_value *embi_gguf_list(const struct embi_reader *r, size_t *n);
+
+/* Appends a key with its value as a file of version 3, little-endian, has it. Too little memory
+ * shows in out->failed. */
+void embi_gguf_copy(const struct embi_reader *r, const struct embi_gguf_value *value,
+                    struct embi_buf *out);
+
 /* What messages call a kind: "u8", "string" ... */
 const char *embi_gguf_kind_name(enum embi_gguf_kind kind);
 

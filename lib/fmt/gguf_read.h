@@ -62,6 +62,9 @@ struct embi_gguf_type {
 /* The type of that number, or NULL: none, or one that ggml has given up. */
 const struct embi_gguf_type *embi_gguf_type(uint32_t number);
 
+/* Bytes of a number of a kind; 0: it is none. */
+unsigned embi_gguf_kind_bytes(enum embi_gguf_kind kind);
+
 /* The number of a type; false: ggml has no such type. */
 bool embi_gguf_type_number(emb_dtype dtype, uint32_t *number);
 

@@ -35,6 +35,11 @@ const char *embi_gguf_kind_name(enum embi_gguf_kind kind)
     return kinds[kind].name;
 }
 
+unsigned embi_gguf_kind_bytes(enum embi_gguf_kind kind)
+{
+    return kinds[kind].bytes;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Passing over
  */

@@ -1,11 +1,12 @@
 /* gguf_write.c - writes GGUF files: version 3, little-endian, tensors at multiples of 32.
  *
  * The head says no more than that this is a table: an architecture of its own, "embedding", and,
- * where rows have tokens, a tokenizer "none", which readers take for a bare list. Tokens stand
- * before the tensors, so all of them must be known when the file begins (embi_sink.all_tokens);
- * they go to the file as they are, a piece at a time. A row count that comes late is put into the
- * head at the end, which has the same length whatever the numbers. Specification: docs/gguf.md of
- * ggml; the words for tokens are those of its convert scripts.
+ * where rows have tokens, what is known of them (embi_sink.notes); where nothing is, a tokenizer
+ * "none", which readers take for a bare list. Tokens stand before the tensors, so all of them must
+ * be known when the file begins (embi_sink.all_tokens); they go to the file as they are, a piece at
+ * a time. A row count that comes late is put into the head at the end, which has the same length
+ * whatever the numbers. Specification: docs/gguf.md of ggml; the words for tokens are those of its
+ * convert scripts.
  */
 #include "fmt/gguf_read.h"
 #include "fmt/sink.h"
@@ -16,14 +17,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum {
-    VERSION = 3,
-    ALIGNMENT = 32,
-    NAME_BYTES_MAX = 63,
-    QUANTIZATION_VERSION = 2,
-    TOKEN_NORMAL = 1, /* llama.cpp's numbers */
-    TOKEN_UNUSED = 5
-};
+enum { VERSION = 3, ALIGNMENT = 32, NAME_BYTES_MAX = 63, QUANTIZATION_VERSION = 2 };
 
 #define NAMED "tokenizer.ggml."
 
@@ -92,49 +86,82 @@ static emb_status flush(struct head *h, size_t least, emb_err *err)
  */
 
 /* A row without a token gets the name that converters give it. */
-static void add_token(struct embi_buf *b, emb_str token, uint64_t row)
+static void add_token(struct embi_buf *b, const struct embi_sink *s, uint64_t row)
 {
     char name[32];
+    emb_str token = s->all_tokens[row];
     if (!token.s)
         token = (emb_str){name, (size_t)snprintf(name, sizeof name, "[PAD%" PRIu64 "]", row)};
     add_string(b, token);
 }
 
-static void add_score(struct embi_buf *b, emb_str token, uint64_t row)
+static void add_score(struct embi_buf *b, const struct embi_sink *s, uint64_t row)
 {
-    (void)token;
-    (void)row;
-    add_u32(b, 0); /* 0.0f */
+    float score = s->notes ? s->notes->scores[row] : 0;
+    embi_buf_add(b, &score, sizeof score);
 }
 
-static void add_type(struct embi_buf *b, emb_str token, uint64_t row)
+static void add_type(struct embi_buf *b, const struct embi_sink *s, uint64_t row)
 {
-    (void)row;
-    add_u32(b, token.s ? TOKEN_NORMAL : TOKEN_UNUSED);
+    int32_t type = s->notes && s->notes->types ? s->notes->types[row] : EMBI_TOKEN_UNSAID;
+    if (type == EMBI_TOKEN_UNSAID)
+        type = s->all_tokens[row].s ? EMBI_TOKEN_NORMAL : EMBI_TOKEN_UNUSED;
+    add_u32(b, (uint32_t)type);
 }
 
 /* An array with an element for each row. */
 static emb_status add_for_rows(struct head *h, const char *key, enum embi_gguf_kind kind,
-                               void add(struct embi_buf *b, emb_str token, uint64_t row),
+                               void add(struct embi_buf *b, const struct embi_sink *s,
+                                        uint64_t row),
                                emb_err *err)
 {
     uint64_t n = h->s->arrays[0].shape[0];
     emb_status status = EMB_OK;
     add_array(&h->s->buf, key, kind, n);
     for (uint64_t row = 0; !status && row < n; row++) {
-        add(&h->s->buf, h->s->all_tokens[row], row);
+        add(&h->s->buf, h->s, row);
         status = flush(h, EMBI_FLUSH_BYTES, err);
     }
     return status;
 }
 
+/* Where nothing is known of the tokens each has a score, which old readers ask for. */
+static bool has_scores(const struct embi_sink *s)
+{
+    return !s->notes || s->notes->scores;
+}
+
+static uint64_t count_token_keys(const struct embi_sink *s)
+{
+    const struct embi_token_notes *notes = s->notes;
+    uint64_t n = 3 + has_scores(s);
+    return s->tokens ? n + (notes ? notes->n_ids + notes->any.n + notes->whole.n : 0) : 0;
+}
+
+static void add_notes(struct embi_buf *b, const struct embi_token_notes *notes)
+{
+    for (size_t i = 0; i < notes->n_ids; i++) {
+        add_string(b, notes->ids[i].key);
+        add_u32(b, EMBI_GGUF_U32);
+        add_u32(b, (uint32_t)notes->ids[i].id);
+    }
+    embi_buf_add(b, notes->any.bytes.s, notes->any.bytes.n);
+    embi_buf_add(b, notes->whole.bytes.s, notes->whole.bytes.n);
+}
+
 static emb_status add_tokens(struct head *h, emb_err *err)
 {
-    add_text(&h->s->buf, NAMED "model", "none");
+    const struct embi_token_notes *notes = h->s->notes;
+    add_key(&h->s->buf, NAMED "model", EMBI_GGUF_STRING);
+    add_string(&h->s->buf, notes && notes->model.s ? notes->model : (emb_str){"none", 4});
     emb_status status = add_for_rows(h, NAMED "tokens", EMBI_GGUF_STRING, add_token, err);
-    if (!status)
+    if (!status && has_scores(h->s))
         status = add_for_rows(h, NAMED "scores", EMBI_GGUF_F32, add_score, err);
-    return status ? status : add_for_rows(h, NAMED "token_type", EMBI_GGUF_I32, add_type, err);
+    if (!status)
+        status = add_for_rows(h, NAMED "token_type", EMBI_GGUF_I32, add_type, err);
+    if (!status && notes)
+        add_notes(&h->s->buf, notes);
+    return status ? status : flush(h, EMBI_FLUSH_BYTES, err);
 }
 
 const char *embi_gguf_refuses(emb_str token)
@@ -191,7 +218,7 @@ static emb_status make_head(struct embi_sink *s, bool whole, emb_err *err)
     embi_buf_text(b, "GGUF");
     add_u32(b, VERSION);
     add_u64(b, s->n);
-    add_u64(b, 1u + blocks + (s->tokens ? 4 : 0));
+    add_u64(b, 1u + blocks + count_token_keys(s));
     add_text(b, "general.architecture", "embedding");
     if (blocks) {
         add_key(b, "general.quantization_version", EMBI_GGUF_U32);

@@ -187,6 +187,7 @@ emb_status embi_read_gguf(struct embi_token_source *src, emb_err *err)
     if (status)
         return status;
     status = read_tokens(r, src->t, err);
+    src->t->gguf = true;
     embi_reader_close(r);
     return status;
 }

@@ -5,6 +5,7 @@
 #ifndef EMBI_MODEL_GGUF_MODEL_H
 #define EMBI_MODEL_GGUF_MODEL_H
 
+#include "fmt/notes.h"
 #include "model/config.h"
 #include "model/tokenizer.h"
 #include "model/weights.h"
@@ -42,6 +43,14 @@ bool embi_gguf_has_tokens(const struct embi_weights *w);
 
 /* Its tokens, which are borrowed from the file. */
 emb_status embi_gguf_tokens(const struct embi_weights *w, struct embi_tokenizer *t, emb_err *err);
+
+/* What the file with the tokens says of them: scores, types, roles, and all other keys of
+ * tokenizer.ggml. */
+emb_status embi_gguf_notes(const struct embi_weights *w, struct embi_token_notes *notes,
+                           emb_err *err);
+
+/* The same of a file that is open for its vocabulary alone. */
+emb_status embi_gguf_notes_in(struct embi_io *file, struct embi_token_notes *notes, emb_err *err);
 
 /* Those of a GGUF file that is opened for its vocabulary alone. EMB_UNSUPPORTED: it has none. */
 emb_status embi_read_gguf(struct embi_token_source *src, emb_err *err);

@@ -46,6 +46,18 @@ static bool text_of_model(const void *state, emb_str token, struct embi_buf *out
     return embi_tokenizer_text(&m->tokenizer, token, out);
 }
 
+static emb_status notes_of_model(const void *state, struct embi_token_notes *notes, emb_err *err)
+{
+    const struct embi_model *m = state;
+    return embi_tokenizer_notes(&m->tokenizer, notes, err);
+}
+
+static emb_status notes_of_gguf(const void *state, struct embi_token_notes *notes, emb_err *err)
+{
+    const struct embi_model *m = state;
+    return embi_gguf_notes(&m->weights, notes, err);
+}
+
 /* Are the table's rows those of tokens? Positions, token types and layers have rows of their own.
  */
 static bool has_token_rows(const struct embi_model *m, const emb_table *table)
@@ -63,13 +75,15 @@ static bool has_token_rows(const struct embi_model *m, const emb_table *table)
 
 emb_status embi_model_give_tokens(struct embi_model *m, emb_table *table, emb_err *err)
 {
-    struct embi_vocab_source own = {.state = m, .load = load_model, .text = text_of_model};
+    struct embi_vocab_source own = {
+        .state = m, .load = load_model, .text = text_of_model, .notes = notes_of_model};
     bool found = false;
     emb_status status = EMB_OK;
     if (table->own_tokens || !has_token_rows(m, table))
         return EMB_OK;
     if (m->config.gguf && embi_gguf_has_tokens(&m->weights)) {
         own.load = load_gguf;
+        own.notes = notes_of_gguf;
         found = true;
     } else if (m->dir) {
         status = embi_tokenizer_in_dir(m->dir, &found, err);
@@ -96,6 +110,11 @@ static emb_status load_given(void *state, const emb_str **tokens, uint64_t *n, e
 static bool text_of_given(const void *state, emb_str token, struct embi_buf *out)
 {
     return embi_tokenizer_text(state, token, out);
+}
+
+static emb_status notes_of_given(const void *state, struct embi_token_notes *notes, emb_err *err)
+{
+    return embi_tokenizer_notes(state, notes, err);
 }
 
 static void free_given(void *state)
@@ -129,8 +148,12 @@ emb_status embi_give_vocab(emb_table *table, const char *path, emb_err *err)
         free(t);
         return embi_fail_in(err, "%s", path);
     }
-    struct embi_vocab_source source = {
-        .state = t, .owned = true, .load = load_given, .text = text_of_given, .free = free_given};
+    struct embi_vocab_source source = {.state = t,
+                                       .owned = true,
+                                       .load = load_given,
+                                       .text = text_of_given,
+                                       .notes = notes_of_given,
+                                       .free = free_given};
     embi_table_use_source(table, &source);
     return EMB_OK;
 }

@@ -15,9 +15,21 @@
 #include <stdlib.h>
 
 enum { MODEL_PIECES = 1, MODEL_TRAINER = 2 };
-enum { PIECE_TEXT = 1, PIECE_TYPE = 3 };
-enum { TRAINER_BYTE_FALLBACK = 35 };
-enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER_DEFINED = 4, UNUSED = 5, BYTE = 6 };
+enum { PIECE_TEXT = 1, PIECE_SCORE = 2, PIECE_TYPE = 3 };
+enum { TRAINER_BYTE_FALLBACK = 35, TRAINER_UNK_PIECE = 45 };
+enum {
+    NORMAL = EMBI_TOKEN_NORMAL,
+    UNKNOWN = EMBI_TOKEN_UNKNOWN,
+    CONTROL = EMBI_TOKEN_CONTROL,
+    USER_DEFINED = EMBI_TOKEN_USER_DEFINED,
+    UNUSED = EMBI_TOKEN_UNUSED,
+    BYTE = EMBI_TOKEN_BYTE
+};
+
+/* The roles that a model names a piece for, in the order of their fields. */
+enum { ROLES = 4 };
+static const enum embi_noted_role roles[ROLES] = {EMBI_NOTED_UNK, EMBI_NOTED_BOS, EMBI_NOTED_EOS,
+                                                  EMBI_NOTED_PAD};
 
 #define METASPACE "\xE2\x96\x81"
 
@@ -37,14 +49,17 @@ static emb_status malformed(const struct embi_token_source *src, const struct em
 
 /* Of a field that is there more than once the last one counts; unknown types are as if not there.
  */
-static bool read_piece(struct embi_protobuf *m, emb_str *piece, unsigned *type)
+static bool read_piece(struct embi_protobuf *m, emb_str *piece, float *score, unsigned *type)
 {
     struct embi_protobuf_field f;
     *piece = (emb_str){0};
+    *score = 0;
     *type = NORMAL;
     while (embi_protobuf_next(m, &f)) {
         if (f.number == PIECE_TEXT && f.type == EMBI_PROTOBUF_BYTES)
             *piece = f.bytes;
+        if (f.number == PIECE_SCORE && f.type == EMBI_PROTOBUF_FIXED32)
+            memcpy(score, &(uint32_t){(uint32_t)f.value}, sizeof *score);
         if (f.number == PIECE_TYPE && f.type == EMBI_PROTOBUF_VARINT && f.value >= NORMAL &&
             f.value <= BYTE)
             *type = (unsigned)f.value;
@@ -68,8 +83,9 @@ static emb_status add_piece(struct model *m, emb_str bytes, emb_err *err)
     struct embi_protobuf message = {.s = bytes.s, .n = bytes.n};
     uint64_t id = m->types.n;
     emb_str piece;
+    float score;
     unsigned type;
-    if (!read_piece(&message, &piece, &type))
+    if (!read_piece(&message, &piece, &score, &type))
         return malformed(m->src, &message, err);
     const char *wrong = piece.n == 0                            ? "is empty"
                         : type == BYTE && !is_byte_piece(piece) ? "is a byte, but no <0x..>"
@@ -82,7 +98,12 @@ static emb_status add_piece(struct model *m, emb_str bytes, emb_err *err)
     embi_buf_byte(&m->types, (char)type);
     if (m->types.failed)
         return embi_fail_memory(err, id, "piece types");
-    return embi_token_put(m->src, id, piece, bytes.s, err);
+    emb_status status = embi_token_put(m->src, id, piece, bytes.s, err);
+    struct embi_token_note *note = status ? NULL : embi_token_note(m->src, id, err);
+    if (!note)
+        return err->status;
+    *note = (struct embi_token_note){score, (uint8_t)type};
+    return EMB_OK;
 }
 
 static emb_status read_trainer(struct model *m, emb_str bytes, emb_err *err)
@@ -92,6 +113,9 @@ static emb_status read_trainer(struct model *m, emb_str bytes, emb_err *err)
     while (embi_protobuf_next(&message, &f))
         if (f.number == TRAINER_BYTE_FALLBACK && f.type == EMBI_PROTOBUF_VARINT)
             m->byte_fallback = f.value != 0;
+        else if (f.number >= TRAINER_UNK_PIECE && f.number < TRAINER_UNK_PIECE + ROLES &&
+                 f.type == EMBI_PROTOBUF_BYTES)
+            m->src->t->roles[roles[f.number - TRAINER_UNK_PIECE]] = f.bytes;
     return message.wrong ? malformed(m->src, &message, err) : EMB_OK;
 }
 
@@ -157,7 +181,11 @@ static emb_status check(const struct model *m, emb_err *err)
 
 emb_status embi_read_sentencepiece(struct embi_token_source *src, emb_err *err)
 {
+    static const emb_str names[ROLES] = {{"<unk>", 5}, {"<s>", 3}, {"</s>", 4}, {"<pad>", 5}};
     struct model m = {.src = src};
+    for (size_t i = 0; i < ROLES; i++)
+        src->t->roles[roles[i]] = names[i]; /* where the model does not say them */
+    src->t->scored = true;
     emb_status status = read_model(&m, err);
     if (!status)
         status = check(&m, err);
@@ -176,11 +204,12 @@ bool embi_sniff_sentencepiece(const char *s, size_t n)
     struct embi_protobuf message = {.s = s, .n = n};
     struct embi_protobuf_field f;
     emb_str piece;
+    float score;
     unsigned type;
     if (n < 4 || s[0] != '\n' || !embi_protobuf_next(&message, &f) || f.bytes.n == 0)
         return false;
     struct embi_protobuf inside = {.s = f.bytes.s, .n = f.bytes.n};
-    if (f.bytes.s[0] != '\n' || !read_piece(&inside, &piece, &type))
+    if (f.bytes.s[0] != '\n' || !read_piece(&inside, &piece, &score, &type))
         return false;
     return message.at == n ||
            (embi_protobuf_next(&message, &f) && f.number <= 5 && f.type == EMBI_PROTOBUF_BYTES);

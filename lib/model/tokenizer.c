@@ -112,6 +112,7 @@ emb_status embi_tokenizer_open_file(const struct embi_env *env, const char *path
 void embi_tokenizer_free(struct embi_tokenizer *t)
 {
     free(t->tokens);
+    free(t->notes);
     for (int i = 0; i < t->n_parts; i++) {
         embi_buf_free(&t->parts[i].strings);
         embi_io_close(t->parts[i].file);

@@ -21,6 +21,7 @@
 #ifndef EMBI_MODEL_TOKENIZER_H
 #define EMBI_MODEL_TOKENIZER_H
 
+#include "fmt/notes.h"
 #include "io/io.h"
 #include "model/pieces.h"
 
@@ -38,6 +39,24 @@ enum embi_tokenizer_kind {
 struct embi_tokenizer_part {
     struct embi_io *file;
     struct embi_buf strings; /* what is not in the file as it is; never moves */
+};
+
+/* What a file says of a token beside its name. */
+struct embi_token_note {
+    float score;
+    uint8_t type; /* enum embi_token_type */
+};
+
+/* The roles that tokens have in tokenizer_config.json or a SentencePiece model. */
+enum embi_noted_role {
+    EMBI_NOTED_BOS,
+    EMBI_NOTED_EOS,
+    EMBI_NOTED_UNK,
+    EMBI_NOTED_PAD,
+    EMBI_NOTED_SEP,
+    EMBI_NOTED_CLS,
+    EMBI_NOTED_MASK,
+    EMBI_NOTED_ROLES
 };
 
 enum { EMBI_TOKENIZER_PARTS = 3 }; /* a tokenizer file, tokenizer_config.json, added_tokens.json */
@@ -58,6 +77,12 @@ struct embi_tokenizer {
                                    /* holes in the vocabulary this may be less than n            */
     struct embi_pieces pieces;
     struct embi_token_conflict conflict; /* in that file */
+
+    struct embi_token_note *notes; /* [n_notes] by id, or NULL */
+    uint64_t n_notes;
+    bool scored;                     /* they have scores */
+    bool gguf;                       /* the file is GGUF, and knows more than this */
+    emb_str roles[EMBI_NOTED_ROLES]; /* the tokens that have them; s NULL: none is named */
 
     uint64_t capacity; /* of tokens */
     struct embi_tokenizer_part parts[EMBI_TOKENIZER_PARTS];
@@ -89,6 +114,10 @@ emb_status embi_tokenizer_open_dir(const struct embi_env *env, const char *dir,
 
 /* Is there a file that embi_tokenizer_open_dir would open? */
 emb_status embi_tokenizer_in_dir(const char *dir, bool *found, emb_err *err);
+
+/* What is known of the tokens beside their names. */
+emb_status embi_tokenizer_notes(const struct embi_tokenizer *t, struct embi_token_notes *notes,
+                                emb_err *err);
 
 void embi_tokenizer_free(struct embi_tokenizer *t);
 

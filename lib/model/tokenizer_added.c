@@ -47,6 +47,9 @@ emb_status embi_added_read(struct embi_token_source *src, struct embi_json *j,
         } else if (embi_json_is(&key, "id")) {
             embi_json_next(j, &v);
             item->has_id = embi_token_id(j, &v, &item->id);
+        } else if (embi_json_is(&key, "special")) {
+            embi_json_next(j, &v);
+            item->special = v.kind == EMBI_JSON_TRUE;
         }
     }
     if (content.kind == EMBI_JSON_STRING)
@@ -131,6 +134,19 @@ static emb_status find_places(struct places *p, const struct embi_tokenizer *t,
     return status;
 }
 
+/* The kind of an added token, where its model does not know better. */
+static emb_status note_added(struct embi_token_source *src, const struct embi_added *a, uint64_t id,
+                             emb_err *err)
+{
+    struct embi_token_note *note = embi_token_note(src, id, err);
+    if (!note)
+        return err->status;
+    if (note->type != EMBI_TOKEN_UNKNOWN && note->type != EMBI_TOKEN_BYTE &&
+        note->type != EMBI_TOKEN_CONTROL)
+        note->type = a->special ? EMBI_TOKEN_CONTROL : EMBI_TOKEN_USER_DEFINED;
+    return EMB_OK;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * tokenizer.json
  */
@@ -191,6 +207,8 @@ emb_status embi_added_by_rule(struct embi_token_source *src, const struct embi_a
         if (*id == EMBI_MAP_NONE)
             *id = next;
         status = put_over(src, a, *id, err);
+        if (!status)
+            status = note_added(src, a, *id, err);
         note_moved(&moved, a, *id);
         next = embi_max(next, *id + 1);
     }
@@ -206,6 +224,15 @@ emb_status embi_added_by_rule(struct embi_token_source *src, const struct embi_a
  * tokenizer_config.json and added_tokens.json
  */
 
+/* What has the id already stays, and its note. */
+static emb_status add_by_id(struct embi_token_source *src, const struct embi_added *a, emb_err *err)
+{
+    emb_status status = embi_token_put(src, a->id, a->content, a->at, err);
+    if (status || !embi_str_equal(src->t->tokens[a->id], a->content))
+        return status;
+    return note_added(src, a, a->id, err);
+}
+
 emb_status embi_added_by_id(struct embi_token_source *src, const struct embi_added_list *list,
                             emb_err *err)
 {
@@ -220,7 +247,7 @@ emb_status embi_added_by_id(struct embi_token_source *src, const struct embi_add
         if (p.ids[i] != EMBI_MAP_NONE && p.ids[i] != a->id)
             note_moved(&moved, a, p.ids[i]);
         else
-            status = embi_token_put(src, a->id, a->content, a->at, err);
+            status = add_by_id(src, a, err);
         src->t->next_id = embi_max(src->t->next_id, src->t->n);
     }
     if (!status)

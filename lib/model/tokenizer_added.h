@@ -10,6 +10,7 @@ struct embi_added {
     emb_str content;
     uint64_t id;    /* as written in the file                              */
     bool has_id;    /* one is written                                      */
+    bool special;   /* as the file says                                    */
     const char *at; /* its place in the file                               */
 };
 

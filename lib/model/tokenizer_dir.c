@@ -128,6 +128,37 @@ static emb_status read_decoder(struct embi_token_source *src, struct embi_json *
     return status;
 }
 
+/* "bos_token": "<s>", or an added token with its content. */
+static emb_status read_role(struct embi_token_source *src, struct embi_json *j, emb_str *role,
+                            emb_err *err)
+{
+    struct embi_json_value v, key, content = {0};
+    struct embi_json inside = *j;
+    if (embi_json_next(&inside, &v) == EMBI_JSON_OBJECT)
+        while (embi_json_member(&inside, &key))
+            if (embi_json_is(&key, "content"))
+                embi_json_next(&inside, &content);
+    if (v.kind == EMBI_JSON_STRING)
+        content = v;
+    embi_json_skip(j, NULL);
+    return content.kind == EMBI_JSON_STRING ? embi_token_source_string(src, &content, role, err)
+                                            : EMB_OK;
+}
+
+/* The role that a key names a token for; EMBI_NOTED_ROLES: none. */
+static int role_of(const struct embi_json_value *key)
+{
+    static const char *const keys[EMBI_NOTED_ROLES] = {
+        [EMBI_NOTED_BOS] = "bos_token",  [EMBI_NOTED_EOS] = "eos_token",
+        [EMBI_NOTED_UNK] = "unk_token",  [EMBI_NOTED_PAD] = "pad_token",
+        [EMBI_NOTED_SEP] = "sep_token",  [EMBI_NOTED_CLS] = "cls_token",
+        [EMBI_NOTED_MASK] = "mask_token"};
+    int i = 0;
+    while (i < EMBI_NOTED_ROLES && !embi_json_is(key, keys[i]))
+        i++;
+    return i;
+}
+
 static emb_status read_config(struct embi_token_source *src, struct embi_added_list *list,
                               emb_err *err)
 {
@@ -141,6 +172,8 @@ static emb_status read_config(struct embi_token_source *src, struct embi_added_l
             status = read_decoder(src, &j, list, err);
         else if (embi_json_is(&key, "tokenizer_class"))
             embi_json_skip(&j, &class);
+        else if (role_of(&key) < EMBI_NOTED_ROLES)
+            status = read_role(src, &j, &src->t->roles[role_of(&key)], err);
     }
     if (!status)
         status = embi_json_finish(&j, 0, err);

@@ -52,13 +52,25 @@ static emb_status shift(struct embi_tokenizer *t, bool mask, emb_err *err)
     if (t->n < SPECIAL_PIECES)
         return embi_fail(err, EMB_BAD_DATA, -1, "expected 3 special pieces in the vocabulary");
     uint64_t rest = t->n - SPECIAL_PIECES, n = SPECIALS + rest + mask;
-    emb_str *tokens = calloc(n, sizeof *tokens); /* [n] */
-    if (!tokens)
+    emb_str *tokens = calloc(n, sizeof *tokens);              /* [n] */
+    struct embi_token_note *notes = calloc(n, sizeof *notes); /* [n] */
+    if (!tokens || !notes) {
+        free(tokens);
+        free(notes);
         return embi_fail_memory(err, n * sizeof *tokens, "tokens");
+    }
     memcpy(tokens, special, sizeof special);
     memcpy(tokens + SPECIALS, t->tokens + SPECIAL_PIECES, rest * sizeof *tokens);
     if (mask)
         tokens[n - 1] = (emb_str){"<mask>", 6};
+    for (size_t i = 0; i < SPECIALS; i++)
+        notes[i].type = i == SPECIALS - 1 ? EMBI_TOKEN_UNKNOWN : EMBI_TOKEN_CONTROL;
+    memcpy(notes + SPECIALS, t->notes + SPECIAL_PIECES, rest * sizeof *notes);
+    if (mask)
+        notes[n - 1].type = EMBI_TOKEN_CONTROL;
+    free(t->notes);
+    t->notes = notes;
+    t->n_notes = n;
     free(t->tokens);
     t->tokens = tokens;
     t->n = t->count = t->capacity = t->next_id = n;

@@ -7,6 +7,7 @@
  */
 #include "model/tokenizer_read.h"
 
+#include "num/decimal.h"
 #include "util/err.h"
 
 static emb_status read_object(struct embi_token_source *src, struct embi_json *j, uint64_t *entries,
@@ -28,16 +29,28 @@ static emb_status read_object(struct embi_token_source *src, struct embi_json *j
 }
 
 /* [piece, score] */
-static bool read_pair(struct embi_json *j, struct embi_json_value *piece)
+static bool read_pair(struct embi_json *j, struct embi_json_value *piece,
+                      struct embi_json_value *score)
 {
-    struct embi_json_value score = {0}, more;
+    struct embi_json_value more;
+    *score = (struct embi_json_value){0};
     embi_json_enter(j, EMBI_JSON_ARRAY);
     if (!embi_json_item(j) || embi_json_next(j, piece) != EMBI_JSON_STRING || !embi_json_item(j) ||
-        embi_json_next(j, &score) != EMBI_JSON_NUMBER)
+        embi_json_next(j, score) != EMBI_JSON_NUMBER)
         embi_json_reject(j, piece, "a piece and its score");
     else if (embi_json_item(j) && embi_json_next(j, &more) != EMBI_JSON_ERROR)
         embi_json_reject(j, &more, "a piece and its score, and nothing more");
-    return score.kind == EMBI_JSON_NUMBER;
+    return score->kind == EMBI_JSON_NUMBER;
+}
+
+static emb_status note_score(struct embi_token_source *src, uint64_t id,
+                             const struct embi_json_value *score, emb_err *err)
+{
+    struct embi_token_note *note = embi_token_note(src, id, err);
+    if (!note)
+        return err->status;
+    (void)embi_read_f32(score->s, score->n, &note->score);
+    return EMB_OK;
 }
 
 static emb_status read_array(struct embi_token_source *src, struct embi_json *j, uint64_t *entries,
@@ -45,14 +58,17 @@ static emb_status read_array(struct embi_token_source *src, struct embi_json *j,
 {
     emb_status status = EMB_OK;
     for (; !status && embi_json_item(j); ++*entries) {
-        struct embi_json_value piece = {.s = src->s + embi_json_at(j)};
+        struct embi_json_value piece = {.s = src->s + embi_json_at(j)}, score;
         emb_str token;
-        if (!read_pair(j, &piece))
+        if (!read_pair(j, &piece, &score))
             return EMB_OK;
         status = embi_token_source_string(src, &piece, &token, err);
         if (!status)
             status = embi_token_put(src, *entries, token, piece.s, err);
+        if (!status)
+            status = note_score(src, *entries, &score, err);
     }
+    src->t->scored = true;
     return status;
 }
 
@@ -64,7 +80,7 @@ static bool known_type(const struct embi_json_value *type, bool *array)
 }
 
 struct model {
-    struct embi_json_value type, vocab; /* kind 0: not seen */
+    struct embi_json_value type, vocab, unknown; /* kind 0: not seen */
 };
 
 /* Does the vocabulary have the shape that the type asks for? Called when both may be known. */
@@ -94,6 +110,19 @@ static emb_status read_vocab(struct embi_token_source *src, struct embi_json *j,
     return EMB_OK;
 }
 
+/* Unigram names its unknown piece by id. */
+static emb_status note_unknown(struct embi_token_source *src, const struct model *m, emb_err *err)
+{
+    uint64_t id;
+    if (!embi_json_u64(&m->unknown, &id) || id >= src->t->n)
+        return EMB_OK;
+    struct embi_token_note *note = embi_token_note(src, id, err);
+    if (!note)
+        return err->status;
+    note->type = EMBI_TOKEN_UNKNOWN;
+    return EMB_OK;
+}
+
 emb_status embi_read_json_model(struct embi_token_source *src, struct embi_json *j,
                                 uint64_t *entries, emb_err *err)
 {
@@ -107,8 +136,12 @@ emb_status embi_read_json_model(struct embi_token_source *src, struct embi_json 
             check_type(j, &m);
         } else if (embi_json_is(&key, "vocab")) {
             status = read_vocab(src, j, &m, entries, err);
+        } else if (embi_json_is(&key, "unk_id")) {
+            embi_json_next(j, &m.unknown);
         }
     }
+    if (!status)
+        status = note_unknown(src, &m, err);
     if (!status && m.vocab.kind == 0) {
         struct embi_json_value end = {.s = src->s + embi_json_at(j)};
         embi_json_reject(j, &end, "a model with a key \"vocab\" before this");

@@ -115,6 +115,26 @@ emb_status embi_token_put(struct embi_token_source *src, uint64_t id, emb_str to
     return EMB_OK;
 }
 
+/* Memory of zeros that nobody touches costs nothing: most files speak of a few tokens alone. */
+struct embi_token_note *embi_token_note(struct embi_token_source *src, uint64_t id, emb_err *err)
+{
+    struct embi_tokenizer *t = src->t;
+    if (id < t->n_notes)
+        return &t->notes[id];
+    uint64_t n = embi_max(id + 1, embi_max(t->capacity, 2 * t->n_notes));
+    struct embi_token_note *notes = calloc(n, sizeof *notes);
+    if (!notes) {
+        embi_fail_memory(err, n * sizeof *notes, "notes on tokens");
+        return NULL;
+    }
+    if (t->n_notes)
+        memcpy(notes, t->notes, t->n_notes * sizeof *notes);
+    free(t->notes);
+    t->notes = notes;
+    t->n_notes = n;
+    return &notes[id];
+}
+
 void embi_token_conflict_add(struct embi_token_source *src, uint64_t id, emb_str kept,
                              emb_str other)
 {

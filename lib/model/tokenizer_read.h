@@ -43,6 +43,9 @@ emb_status embi_token_source_string(struct embi_token_source *src, const struct 
 emb_status embi_token_put(struct embi_token_source *src, uint64_t id, emb_str token, const char *at,
                           emb_err *err);
 
+/* The note of an id, to be filled; NULL: no memory, and *err is set. */
+struct embi_token_note *embi_token_note(struct embi_token_source *src, uint64_t id, emb_err *err);
+
 /* Notes that an id has two contents. */
 void embi_token_conflict_add(struct embi_token_source *src, uint64_t id, emb_str kept,
                              emb_str other);

@@ -204,6 +204,7 @@ void emb_save_close(emb_save *s)
         free(s->losses[i]);
     embi_buf_free(&s->changed);
     free(s->tokens);
+    embi_notes_free(&s->notes);
     embi_tokens_file_free(&s->beside);
     free(s->path);
     free(s);
@@ -225,7 +226,8 @@ static emb_status open_writer(emb_save *s, const emb_write_opts *w, emb_writer *
                            .header = s->o.header,
                            .separator = s->o.separator,
                            .tokens_in = s->beside.kind ? s->beside.kind->ending : NULL};
-    return emb_writer_open(s->ctx, s->path, &array, 1, &opts, writer, err);
+    const struct embi_token_notes *notes = s->noted ? &s->notes : NULL;
+    return embi_writer_open_noted(s->ctx, s->path, &array, 1, &opts, notes, writer, err);
 }
 
 /* Both names appear, the table's last. */

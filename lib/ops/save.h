@@ -20,6 +20,8 @@ struct emb_save {
     struct embi_tokens_file beside; /* where tokens go, or {0}: into the table's file */
     emb_str *tokens;                /* [rows] as they are written, or NULL */
     struct embi_buf changed;        /* those that are not as in the table */
+    bool noted;                     /* the target holds what is known of them */
+    struct embi_token_notes notes;  /* which is this */
     char *losses[EMBI_SAVE_LOSSES]; /* plan.losses */
 };
 

@@ -180,6 +180,21 @@ static emb_status list_tokens(emb_save *s, bool *any, emb_err *err)
     return EMB_OK;
 }
 
+/* What the vocabulary says of the tokens that are written. */
+static emb_status take_notes(emb_save *s, emb_err *err)
+{
+    const struct embi_vocab_source *source = &s->table->vocab.source;
+    struct embi_token_notes all = {0};
+    if (!(s->format->caps & EMBI_FMT_NOTES) || !source->load || !source->notes)
+        return EMB_OK;
+    emb_status status = source->notes(source->state, &all, err);
+    if (!status)
+        status = embi_notes_pick(&all, s->o.rows, s->plan.rows, &s->notes, err);
+    s->noted = status == EMB_OK;
+    embi_notes_free(&all);
+    return status;
+}
+
 static void drop_tokens(emb_save *s)
 {
     free(s->tokens);
@@ -199,8 +214,10 @@ emb_status embi_save_tokens(emb_save *s, emb_err *err)
     emb_status status = list_tokens(s, &any, err);
     if (status)
         return status;
-    if ((s->format->caps & EMBI_FMT_TOKENS) && (any || needs_tokens(s->format)))
-        return fit(s, &own, err);
+    if ((s->format->caps & EMBI_FMT_TOKENS) && (any || needs_tokens(s->format))) {
+        status = fit(s, &own, err);
+        return status ? status : take_notes(s, err);
+    }
     if (any && s->format->beside && embi_has_beside(s->path))
         return choose_beside(s, err);
     if (any)

@@ -2,6 +2,7 @@
 #ifndef EMBI_TABLE_VOCAB_H
 #define EMBI_TABLE_VOCAB_H
 
+#include "fmt/notes.h"
 #include "io/io.h"
 #include "util/buf.h"
 #include "util/map.h"
@@ -15,6 +16,8 @@ struct embi_vocab_source {
     emb_status (*load)(void *state, const emb_str **tokens, uint64_t *n, emb_err *err);
     /* Appends the text that a token stands for; false where tokens are their own text. */
     bool (*text)(const void *state, emb_str token, struct embi_buf *out);
+    /* What is known of the tokens beside their names, after load. Optional. */
+    emb_status (*notes)(const void *state, struct embi_token_notes *notes, emb_err *err);
     void (*free)(void *state);
 };
 

@@ -132,8 +132,9 @@ unsigned embi_write_mode(const emb_write_opts *opts)
                        : 0u);
 }
 
-emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_array *arrays, size_t n,
-                           const emb_write_opts *opts, emb_writer **writer, emb_err *err)
+emb_status embi_writer_open_noted(emb_ctx *ctx, const char *path, const emb_array *arrays, size_t n,
+                                  const emb_write_opts *opts, const struct embi_token_notes *notes,
+                                  emb_writer **writer, emb_err *err)
 {
     if (n == 0)
         return embi_fail(err, EMB_BAD_ARG, -1, "a file needs an array");
@@ -147,6 +148,7 @@ emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_array *arra
     s->separator = EMBI_HAS(opts, separator) ? opts->separator : 0;
     s->tokens_in = EMBI_HAS(opts, tokens_in) ? opts->tokens_in : NULL;
     s->all_tokens = EMBI_HAS(opts, all_tokens) ? opts->all_tokens : NULL;
+    s->notes = s->all_tokens ? notes : NULL;
     s->tokens = s->tokens || s->all_tokens;
     emb_status status = choose_format(s, path, EMBI_HAS(opts, format) ? opts->format : NULL, err);
     if (!status)
@@ -167,6 +169,12 @@ emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_array *arra
     }
     *writer = w;
     return EMB_OK;
+}
+
+emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_array *arrays, size_t n,
+                           const emb_write_opts *opts, emb_writer **writer, emb_err *err)
+{
+    return embi_writer_open_noted(ctx, path, arrays, n, opts, NULL, writer, err);
 }
 
 /* Rows with gaps between them go to the format one by one. */

@@ -5,6 +5,13 @@
 
 #include "emb.h"
 
+/* As emb_writer_open, with what is known of opts->all_tokens beside their names (NULL: nothing),
+ * which stays the caller's until the writer is closed. */
+struct embi_token_notes;
+emb_status embi_writer_open_noted(emb_ctx *ctx, const char *path, const emb_array *arrays, size_t n,
+                                  const emb_write_opts *opts, const struct embi_token_notes *notes,
+                                  emb_writer **writer, emb_err *err);
+
 /* EMBI_IO_WRITE with what the options say of replacing and syncing. */
 unsigned embi_write_mode(const emb_write_opts *opts);
 

@@ -126,4 +126,124 @@ def blocks_stay():
         assert gguf.GGUFReader("t.gguf").tensors[0].data.tobytes() == old.data[[2, 0, 2]].tobytes(), path
 
 
-main([numbers_of_each_type, tokens, as_the_package_writes, converted, there_and_back, blocks_stay])
+VOCABULARY = {
+    "tokens": ["<unk>", "<s>", "</s>", "<0x0A>", "\u2581the", "a", "[PAD6]"],
+    "scores": [0.0, 0.0, 0.0, 0.0, -1.5, -2.25, -1000.0],
+    "token_type": [2, 3, 3, 6, 1, 4, 5],
+    "model": "llama", "pre": "default", "merges": ["t h", "th e"],
+    "bos_token_id": 1, "eos_token_id": 2, "unknown_token_id": 0, "padding_token_id": 6,
+    "add_bos_token": True, "add_space_prefix": False,
+}
+
+
+def write_vocabulary(path, big):
+    gguf = library("gguf")
+    v = VOCABULARY
+    order = gguf.GGUFEndian.BIG if big else gguf.GGUFEndian.LITTLE
+    w = gguf.GGUFWriter(path, "llama", endianess=order)
+    w.add_tokenizer_model(v["model"])
+    w.add_tokenizer_pre(v["pre"])
+    w.add_token_list(v["tokens"])
+    w.add_token_scores(v["scores"])
+    w.add_token_types(v["token_type"])
+    w.add_token_merges(v["merges"])
+    w.add_bos_token_id(v["bos_token_id"])
+    w.add_eos_token_id(v["eos_token_id"])
+    w.add_unk_token_id(v["unknown_token_id"])
+    w.add_pad_token_id(v["padding_token_id"])
+    w.add_add_bos_token(v["add_bos_token"])
+    w.add_add_space_prefix(v["add_space_prefix"])
+    w.add_chat_template("not of the vocabulary")
+    w.add_tensor("token_embd.weight", RNG.standard_normal((len(v["tokens"]), 32)).astype("f4"))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
+def vocabulary_of(path):
+    fields = library("gguf").GGUFReader(path).fields
+    return {name.removeprefix("tokenizer.ggml."): f.contents() for name, f in fields.items() if name.startswith("tokenizer.")}
+
+
+def vocabulary_stays():
+    """GGUF to GGUF, of either byte order: scores, types, roles and all else that is said of the tokens."""
+    for big in (False, True):
+        write_vocabulary("a.gguf", big)
+        run("convert", "a.gguf", "b.gguf", "--force")
+        assert vocabulary_of("b.gguf") == VOCABULARY, vocabulary_of("b.gguf")
+    np.save("e.npy", np.zeros((len(VOCABULARY["tokens"]), 32), "f4"))
+    run("convert", "e.npy", "c.gguf", "--vocab", "a.gguf")
+    assert vocabulary_of("c.gguf") == VOCABULARY
+
+
+def vocabulary_of_chosen_rows():
+    """Each row's own; a role goes to the first row of its token, or nowhere; merges are of all tokens together."""
+    write_vocabulary("a.gguf", False)
+    rows = [4, 1, 4, 6]
+    Path("ids").write_text("".join(f"{i}\n" for i in rows))
+    run("convert", "a.gguf", "b.gguf", "--select", "ids")
+    want = {k: v for k, v in VOCABULARY.items() if k not in ("merges", "eos_token_id", "unknown_token_id")}
+    for key in ("tokens", "scores", "token_type"):
+        want[key] = [VOCABULARY[key][i] for i in rows]
+    want.update(bos_token_id=1, padding_token_id=3)
+    assert vocabulary_of("b.gguf") == want, vocabulary_of("b.gguf")
+    run("convert", "a.gguf", "c.gguf", "--limit", "3")
+    got = vocabulary_of("c.gguf")
+    assert got["scores"] == VOCABULARY["scores"][:3] and "padding_token_id" not in got and "merges" not in got
+
+
+def vocabulary_of_sentencepiece():
+    """Scores, types and roles of a model that was trained, as its library has them."""
+    library("gguf"), library("google.protobuf")
+    spm = library("sentencepiece")
+    text = ["the cat sat on the mat", "a dog and a cat", "the dog sat", "mats and cats and dogs"] * 20
+    for byte_fallback in (False, True):
+        spm.SentencePieceTrainer.train(sentence_iterator=iter(text), model_prefix="m", vocab_size=300 if byte_fallback else 40,
+                                       byte_fallback=byte_fallback, user_defined_symbols=["<u>"], pad_id=3,
+                                       minloglevel=2, hard_vocab_limit=False)
+        sp = spm.SentencePieceProcessor(model_file="m.model")
+        n = sp.vocab_size()
+        np.save("e.npy", np.zeros((n, 4), "f4"))
+        run("convert", "e.npy", "m.gguf", "--vocab", "m.model", "--force")
+        got = vocabulary_of("m.gguf")
+        assert got["tokens"] == [sp.id_to_piece(i) for i in range(n)]
+        assert np.array_equal(np.array(got["scores"], "f4"), np.array([sp.get_score(i) for i in range(n)], "f4"))
+        kinds = [2 if sp.is_unknown(i) else 3 if sp.is_control(i) else 6 if sp.is_byte(i) else
+                 4 if sp.id_to_piece(i) == "<u>" else 1 for i in range(n)]
+        assert got["token_type"] == kinds
+        assert got["model"] == ("llama" if byte_fallback else "t5")
+        assert [got[f"{r}_token_id"] for r in ("unknown", "bos", "eos", "padding")] == [sp.unk_id(), sp.bos_id(), sp.eos_id(), 3]
+
+
+def vocabulary_of_tokenizer_json():
+    """Scores of a Unigram model; added tokens, and the roles that tokenizer_config.json gives them."""
+    library("gguf"), library("safetensors")
+    tk = library("tokenizers")
+    pieces = [("<unk>", 0.0), ("\u2581the", -1.25), ("a", -2.5), ("\u2581", -3.0078125), ("b", -1e-3)]
+    t = tk.Tokenizer(tk.models.Unigram(pieces, unk_id=0, byte_fallback=False))
+    t.decoder = tk.decoders.Metaspace()
+    t.add_special_tokens(["<s>"])
+    t.add_tokens(["user"])
+    Path("d").mkdir()
+    t.save("d/tokenizer.json")
+    Path("d/tokenizer_config.json").write_text('{"bos_token": "<s>", "eos_token": {"content": "<s>"}, "pad_token": "a", "unk_token": null}')
+    np.save("e.npy", np.zeros((t.get_vocab_size(), 4), "f4"))
+    run("convert", "e.npy", "m.gguf", "--vocab", "d")
+    got = vocabulary_of("m.gguf")
+    assert got["model"] == "t5" and got["tokens"] == [t.id_to_token(i) for i in range(7)]
+    assert got["scores"] == [float(np.float32(s)) for _, s in pieces] + [0.0, 0.0]
+    assert got["token_type"] == [2, 1, 1, 1, 1, 3, 4]
+    assert (got["bos_token_id"], got["eos_token_id"]) == (5, 5) and "unknown_token_id" not in got
+    b = tk.Tokenizer(tk.models.BPE({"a": 0, "\u0120b": 1, "c": 2}, []))
+    b.decoder = tk.decoders.ByteLevel()
+    b.add_special_tokens(["<|end|>"])
+    b.save("b.json")
+    np.save("f.npy", np.zeros((6, 4), "f4"))
+    run("convert", "f.npy", "b.gguf", "--vocab", "b.json")
+    got = vocabulary_of("b.gguf")
+    assert got["model"] == "gpt2" and "scores" not in got and got["token_type"] == [1, 1, 1, 3, 5, 5]
+
+
+main([numbers_of_each_type, tokens, as_the_package_writes, converted, there_and_back, blocks_stay, vocabulary_stays,
+      vocabulary_of_chosen_rows, vocabulary_of_sentencepiece, vocabulary_of_tokenizer_json])
