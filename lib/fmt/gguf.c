@@ -46,7 +46,7 @@ static int probe(const unsigned char *head, size_t n, uint64_t size, const char 
 static emb_status read_version(struct embi_gguf_place *p, emb_err *err)
 {
     char shown[EMBI_SHOW_MAX];
-    if (!has_magic(p->file, (size_t)p->size))
+    if (!has_magic(p->file, (size_t)p->have))
         return embi_fail(err, EMB_BAD_DATA, 0, "expected the bytes \"GGUF\" first, found \"%s\"",
                          embi_show(shown, (emb_str){(const char *)p->file,
                                                     (size_t)embi_min(p->size, MAGIC_BYTES)}));
@@ -100,13 +100,15 @@ static emb_status read_header(struct embi_reader *r, struct embi_gguf *g, emb_er
 static emb_status open_gguf(struct embi_reader *r, emb_err *err)
 {
     const void *file;
-    emb_status status = embi_io_map(r->io, &file, err);
+    uint64_t have;
+    emb_status status = embi_io_front(r->io, embi_min(r->io->size, MAGIC_BYTES), &file, &have, err);
     if (status)
         return status;
     struct embi_gguf *g = calloc(1, sizeof *g);
     if (!g)
         return embi_fail_memory(err, sizeof *g, "a GGUF file");
-    g->place = (struct embi_gguf_place){.io = r->io, .file = file, .size = r->io->size};
+    g->place =
+        (struct embi_gguf_place){.io = r->io, .file = file, .have = have, .size = r->io->size};
     r->state = g;
     return read_header(r, g, err);
 }

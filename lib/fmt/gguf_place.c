@@ -20,22 +20,39 @@ emb_status embi_gguf_skip(struct embi_gguf_place *p, const char *what, uint64_t 
     return EMB_OK;
 }
 
+emb_status embi_gguf_need(struct embi_gguf_place *p, emb_err *err)
+{
+    const void *file;
+    if (p->at <= p->have)
+        return EMB_OK;
+    emb_status status = embi_io_front(p->io, p->at, &file, &p->have, err);
+    if (!status)
+        p->file = file;
+    return status;
+}
+
 emb_status embi_gguf_u32(struct embi_gguf_place *p, const char *what, uint32_t *x, emb_err *err)
 {
-    const unsigned char *from = p->file + p->at;
+    const uint64_t at = p->at;
     emb_status status = embi_gguf_skip(p, what, sizeof *x, err);
+    if (!status)
+        status = embi_gguf_need(p, err);
     if (status)
         return status;
+    const unsigned char *from = p->file + at;
     *x = p->swap ? __builtin_bswap32(embi_le32(from)) : embi_le32(from);
     return EMB_OK;
 }
 
 emb_status embi_gguf_u64(struct embi_gguf_place *p, const char *what, uint64_t *x, emb_err *err)
 {
-    const unsigned char *from = p->file + p->at;
+    const uint64_t at = p->at;
     emb_status status = embi_gguf_skip(p, what, sizeof *x, err);
+    if (!status)
+        status = embi_gguf_need(p, err);
     if (status)
         return status;
+    const unsigned char *from = p->file + at;
     *x = p->swap ? __builtin_bswap64(embi_le64(from)) : embi_le64(from);
     return EMB_OK;
 }
@@ -64,8 +81,13 @@ emb_status embi_gguf_text(struct embi_gguf_place *p, const char *what, emb_str *
         return embi_fail(err, EMB_BAD_DATA, (int64_t)at,
                          "%s: a string of %" PRIu64 " bytes, at most %d are allowed", what, n,
                          STRING_MAX_BYTES);
-    *text = (emb_str){(const char *)p->file + p->at, (size_t)n};
-    return embi_gguf_skip(p, what, n, err);
+    at = p->at;
+    status = embi_gguf_skip(p, what, n, err);
+    if (!status)
+        status = embi_gguf_need(p, err);
+    if (!status)
+        *text = (emb_str){(const char *)p->file + at, (size_t)n};
+    return status;
 }
 
 emb_status embi_gguf_believe(const struct embi_gguf_place *p, const char *what, uint64_t n,

@@ -9,8 +9,8 @@
 /* A place in the file, and how numbers are stored there. */
 struct embi_gguf_place {
     struct embi_io *io;
-    const unsigned char *file; /* [size] it, in memory */
-    uint64_t size, at;
+    const unsigned char *file; /* [have] it, in memory; size, but while a beginning is looked at */
+    uint64_t have, size, at;
     uint32_t version;
     bool swap; /* big-endian */
 };
@@ -26,6 +26,9 @@ emb_status embi_gguf_text(struct embi_gguf_place *p, const char *what, emb_str *
 
 /* Passes over n bytes. */
 emb_status embi_gguf_skip(struct embi_gguf_place *p, const char *what, uint64_t n, emb_err *err);
+
+/* Has the bytes before p->at, which are in the file, in memory. */
+emb_status embi_gguf_need(struct embi_gguf_place *p, emb_err *err);
 
 /* Could `n` things of at least `bytes` bytes each follow? what: "tensor_count". */
 emb_status embi_gguf_believe(const struct embi_gguf_place *p, const char *what, uint64_t n,

@@ -117,7 +117,8 @@ static emb_status skip_value(struct embi_gguf_place *p, struct embi_gguf_value *
         return skip_string(p, v, err);
     v->n = 1;
     v->at = p->at;
-    return embi_gguf_skip(p, kinds[v->kind].name, kinds[v->kind].bytes, err);
+    status = embi_gguf_skip(p, kinds[v->kind].name, kinds[v->kind].bytes, err);
+    return status ? status : embi_gguf_need(p, err);
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ enum {
     SAMPLE_LINES = EMBI_WORDS_SAMPLE,
     SAMPLE_LINES_MIN = EMBI_WORDS_SAMPLE_MIN, /* more is read until there are so many */
     SAMPLE_BYTES = 1 << 18,
-    SAMPLE_BYTES_MAX = 1 << 26
+    SAMPLE_BYTES_MAX = 1 << 24
 };
 
 /* The lines of a piece of a file, one after another. */

@@ -1,11 +1,13 @@
 /* unwrap.c - see unwrap.h.
  *
  * One layer of gzip and one of zip are taken off, in any order. A file counts as packed by its
- * first bytes, unless a format that is read is surer of them. What is in gzip is looked at before
- * all of it is unpacked, so that what is no table costs nothing.
+ * first bytes, unless a format that is read is surer of them. The header of what is packed is looked
+ * at before all of it is unpacked (preflight.c), so that what is no table, or a wrong one, costs
+ * nothing.
  */
 #include "fmt/unwrap.h"
 
+#include "fmt/preflight.h"
 #include "fmt/probe.h"
 #include "fmt/zip_pick.h"
 #include "io/inflate.h"
@@ -68,26 +70,28 @@ static emb_status set_inside(struct embi_reader *r, const char *name, size_t n, 
  * gzip
  */
 
-/* Fails where the first bytes inside are those of nothing that is read. */
-static emb_status check_inside(const struct embi_reader *r, const struct embi_packed *packed,
+/* Fails where the first bytes inside are those of nothing that is read, or of a header that is wrong.
+ */
+static emb_status check_inside(const struct embi_reader *r, struct embi_packed *packed,
                                emb_err *err)
 {
-    const struct embi_format *format;
+    const struct embi_format *format = r->format;
     struct embi_head head = {.size = UINT64_MAX};
     emb_status status = embi_inflate_head(packed, head.s, sizeof head.s, &head.n, err);
-    if (status || r->format)
+    if (status)
         return status;
     if (head.n < sizeof head.s)
         head.size = head.n;
     if (embi_is_zip(head.s, head.n) && !r->outer)
         return EMB_OK;
-    status = embi_head_check(&head, r->inside, &format, err);
-    return status ? embi_fail_in(err, "inside gzip") : EMB_OK;
+    if (!format && embi_head_check(&head, r->inside, &format, err))
+        return embi_fail_in(err, "inside gzip");
+    return embi_preflight(r, format, packed, 0, err);
 }
 
 static emb_status gunzip(struct embi_reader *r, emb_err *err)
 {
-    const struct embi_packed packed = {.io = r->io, .n = r->io->size, .gzip = true};
+    struct embi_packed packed = {.io = r->io, .n = r->io->size, .gzip = true};
     const char *given = embi_reader_name(r), *name = given ? given : ""; /* of bytes in memory */
     struct embi_io *io;
     size_t n = strlen(name);
@@ -144,6 +148,16 @@ static emb_status unzip(struct embi_reader *r, emb_err *err)
     return status;
 }
 
+/* A member that is packed is unpacked when it is mapped. */
+static emb_status check_member(const struct embi_reader *r, emb_err *err)
+{
+    struct embi_packed packed;
+    if (!r->outer || !embi_member_packed(r->io, &packed))
+        return EMB_OK;
+    return embi_preflight(r, r->format, &packed, r->io->size, err) ? embi_io_fail_in(r->io, err)
+                                                                   : EMB_OK;
+}
+
 emb_status embi_unwrap(struct embi_reader *r, emb_err *err)
 {
     enum kind kind;
@@ -165,6 +179,6 @@ emb_status embi_unwrap(struct embi_reader *r, emb_err *err)
             status = look(r, &kind, err);
     }
     if (!status && kind == GZIP && !gunzipped)
-        status = gunzip(r, err);
-    return status;
+        return gunzip(r, err);
+    return status ? status : check_member(r, err);
 }

@@ -202,6 +202,17 @@ static emb_status word2vec_walk(struct embi_reader *r, emb_err *err)
     return EMB_OK;
 }
 
+/* Words may be as long as is read. */
+static uint64_t word2vec_most(const struct embi_reader *r)
+{
+    const struct embi_words_header *h = &((const struct state *)r->state)->header;
+    uint64_t bytes;
+    bool fits = embi_mul(h->dims, sizeof(float), &bytes) &&
+                embi_add(bytes, EMBI_WORD_MAX + 2, &bytes) && embi_mul(bytes, h->rows, &bytes) &&
+                embi_add(bytes, h->bytes, &bytes);
+    return fits ? bytes : 0;
+}
+
 const struct embi_format embi_format_word2vec = {
     .name = "word2vec",
     .about = "word2vec, binary",
@@ -209,6 +220,7 @@ const struct embi_format embi_format_word2vec = {
     .caps = EMBI_FMT_READ | EMBI_FMT_WRITE | EMBI_FMT_TOKENS,
     .probe = word2vec_probe,
     .open = word2vec_open,
+    .most = word2vec_most,
     .walk = word2vec_walk,
     .check = embi_word2vec_check,
     .begin = embi_words_begin_header,

@@ -169,6 +169,7 @@ emb_status embi_inflate_head(const struct embi_packed *packed, void *dst, size_t
 static emb_status unpack_gzip(struct stream *st, struct embi_spool *spool, emb_err *err)
 {
     emb_status status = EMB_OK;
+    uint64_t done = 0;
     while (!status && !st->ended) {
         char *room;
         size_t n, got = 0;
@@ -176,6 +177,12 @@ static emb_status unpack_gzip(struct stream *st, struct embi_spool *spool, emb_e
         if (!status)
             status = unpack(st, room, (size_t)embi_min(n, OUT_STEP_BYTES), &got, err);
         embi_spool_added(spool, got);
+        done += got;
+        if (!status && st->p->most && done > st->p->most)
+            status = embi_fail(err, EMB_BAD_DATA, place(st),
+                               "gzip: unpacks to more than %" PRIu64
+                               " bytes, which is more than its tables need",
+                               st->p->most);
     }
     return status;
 }

@@ -21,6 +21,7 @@ struct embi_packed {
     bool gzip;          /* members with headers and checksums of their own, one after another */
     uint64_t bytes;     /* of a bare stream: what it unpacks to */
     uint32_t crc;       /* and their checksum */
+    uint64_t most;      /* of a gzip file: more bytes are not unpacked; 0: any number */
 };
 
 /* Can n packed bytes hold `bytes`? A symbol of 2 bits stands for 258 bytes at most. */

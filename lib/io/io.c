@@ -77,6 +77,15 @@ emb_status embi_io_map(struct embi_io *io, const void **data, emb_err *err)
     return EMB_OK;
 }
 
+emb_status embi_io_front(struct embi_io *io, uint64_t n, const void **data, uint64_t *have,
+                         emb_err *err)
+{
+    if (io->scheme->front)
+        return io->scheme->front(io, n, data, have, err);
+    *have = io->size;
+    return embi_io_map(io, data, err);
+}
+
 void embi_io_forget(struct embi_io *io, uint64_t off, uint64_t n)
 {
     if (io->scheme->forget && embi_inside(off, n, io->size))

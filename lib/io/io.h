@@ -39,6 +39,10 @@ struct embi_scheme {
     emb_status (*pread)(struct embi_io *io, void *dst, size_t n, uint64_t off, emb_err *err);
     /* The whole content in memory, valid until close. Optional. */
     emb_status (*map)(struct embi_io *io, const void **data, emb_err *err);
+    /* The first bytes in memory, n of them at least: *have. They stay where they are until close.
+     * Optional: where all are mapped as easily. */
+    emb_status (*front)(struct embi_io *io, uint64_t n, const void **data, uint64_t *have,
+                        emb_err *err);
     /* Bytes off .. of the mapping will not be needed soon: they need not stay in memory.
      * Optional. */
     void (*forget)(struct embi_io *io, uint64_t off, uint64_t n);
@@ -88,6 +92,10 @@ emb_status embi_io_pread(struct embi_io *io, void *dst, size_t n, uint64_t off, 
 /* The content in memory: mapped if the scheme can, else read whole. Never NULL, even for no bytes.
  */
 emb_status embi_io_map(struct embi_io *io, const void **data, emb_err *err);
+
+/* The first bytes of it in memory, n at least (which must be there): *have. */
+emb_status embi_io_front(struct embi_io *io, uint64_t n, const void **data, uint64_t *have,
+                         emb_err *err);
 
 /* A pass over a large file need not leave all of it in memory: what was mapped of bytes off .. is
  * let go, and read again by who looks there again. */

@@ -195,6 +195,13 @@ emb_status embi_member_open(struct embi_io *archive, const struct embi_zip_membe
     return status;
 }
 
+bool embi_member_packed(const struct embi_io *io, struct embi_packed *packed)
+{
+    const struct member *m = (const struct member *)io;
+    *packed = m->packed;
+    return !m->stored;
+}
+
 void embi_member_trust(struct embi_io *io)
 {
     ((struct member *)io)->checked = true;

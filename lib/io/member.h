@@ -17,6 +17,10 @@
 emb_status embi_member_open(struct embi_io *archive, const struct embi_zip_member *m,
                             struct embi_io **io, emb_err *err);
 
+/* Is *io, which embi_member_open has opened, deflated? *packed: its bytes. */
+struct embi_packed;
+bool embi_member_packed(const struct embi_io *io, struct embi_packed *packed);
+
 /* Where the member is stored, its checksum will not be compared: for writers that may leave it
  * out. */
 void embi_member_trust(struct embi_io *io);

@@ -90,6 +90,11 @@ SEVERAL = "a zip archive, of which several members may be the table; name one af
 PACKED = deflate(TEXT)
 AT = LOCAL + len("a.txt")           # of the packed bytes of the only member
 GOOD = gzip.compress(TEXT, mtime=0)  # ten bytes of header, the stream, CRC, size
+NOISE = bytes((i * i >> 3) & 255 for i in range(1 << 18))  # more than is unpacked at first
+BAD_ARRAY = npy_raw("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 'x'), }", b"")
+BAD_SHAPE = "header: byte 64: expected a whole number, found \"'x'), }         \""
+HUGE_ARRAY = npy_raw(f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({1 << 38}, 4), }}", b"")
+BAD_GGUF = b"GGUF" + struct.pack("<IQQQ", 3, 1, 1, 1) + b"k" + struct.pack("<I", 99)
 OBJECTS = typed("|O", "(2,)", b"\x80\x02.")
 FLIPPED = ARRAY[:-1] + bytes([ARRAY[-1] ^ 16])
 CRCS = f"its bytes have CRC-32 {zlib.crc32(FLIPPED):08x}, the directory says {zlib.crc32(ARRAY):08x}"
@@ -221,6 +226,24 @@ CASES = [
        'inside gzip: not a format embtool knows; it begins with "a.txt\\x00\\x00\\x00" (for rows without a header say '
        "--format raw)", "t.tar.gz"),
     gz("an array cut short", gzip.compress(ARRAY[:-1]), "data: expected 16 bytes, found 15", "t.npy.gz"),
+    # What the header shows is said before the rest, which is cut here, is unpacked.
+    gz("a wrong header of what is cut", gzip.compress(BAD_ARRAY + NOISE)[:-9], BAD_SHAPE, "t.npy.gz"),
+    gz("a wrong key of what is cut", gzip.compress(BAD_GGUF + NOISE)[:-9], "key 'k': type: expected 0 to 12, found 99", "t.gguf.gz"),
+    gz("a first line of 17 MiB, cut", gzip.compress(b"a " * (17 << 19))[:-9], "line 1: longer than 16 MiB"),
+    gz("bytes behind an array", gzip.compress(ARRAY + bytes(2 << 20)),
+       f"gzip: unpacks to more than {len(ARRAY) + (1 << 20)} bytes, which is more than its tables need", "t.npy.gz"),
+    gz("bytes behind words", gzip.compress(b"2 1\na " + bytes(4 << 20)),
+       f"gzip: unpacks to more than {4 + 2 * (4096 + 2 + 4) + (1 << 20)} bytes, which is more than its tables need", "t.bin.gz"),
+    gz("an array that is not there", gzip.compress(HUGE_ARRAY + bytes(1 << 17)),
+       f"says to hold {(1 << 42) + 128} bytes, more than deflate makes of {len(gzip.compress(HUGE_ARRAY + bytes(1 << 17)))}",
+       "t.npy.gz"),
+    zipped("a wrong header of what is cut", archive(Member(b"a.npy", BAD_ARRAY + NOISE, packed=deflate(BAD_ARRAY + NOISE)[:-9])),
+           f"member 'a.npy': {BAD_SHAPE}", "stats t.zip#a.npy"),
+    zipped("a wrong key of what is cut", archive(Member(b"a.gguf", BAD_GGUF + NOISE, packed=deflate(BAD_GGUF + NOISE)[:-9])),
+           "member 'a.gguf': key 'k': type: expected 0 to 12, found 99"),
+    zipped("bytes behind an array", archive(Member(b"a.npy", ARRAY + bytes(2 << 20))),
+           f"member 'a.npy': {2 << 20} bytes follow the tables, which end at byte {len(ARRAY)}; more than {1 << 20} are not unpacked",
+           "stats t.zip#a.npy"),
     gz("a zip of no table", gzip.compress(zip_file({"a": b"\1"})),
        "member 'a': not a format embtool knows; it begins with \"\\x01\" (for rows without a header say --format raw)",
        "t.zip.gz"),
