@@ -54,6 +54,9 @@ emb_status embi_npy_header_of(const char *descr, int ndim, const uint64_t *shape
 /* The array of text that has the tokens of an .npz that is written. */
 #define EMBI_NPZ_TOKENS "tokens"
 
+/* Characters of a token in compressed text, at most. */
+enum { EMBI_NPZ_TOKEN_MAX = 4096 };
+
 /* The tokens of the writer (npz_tokens.c): as in struct embi_format, and all of them [n] as the
  * next member. */
 struct embi_zip;

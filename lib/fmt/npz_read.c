@@ -6,6 +6,7 @@
  */
 #include "fmt/npy.h"
 
+#include "io/inflate.h"
 #include "io/member.h"
 #include "util/err.h"
 
@@ -13,6 +14,9 @@
 #include <stdlib.h>
 
 enum { REST_MAX_BYTES = 1 << 20 };
+
+/* Tokens that are packed, with what pads them. */
+#define TOKENS_MAX_BYTES (UINT64_C(1) << 32)
 
 static const char *const token_names[] = {"vocab", "words", "tokens"};
 
@@ -252,6 +256,26 @@ static emb_status wide_tokens(const unsigned char *p, uint64_t n, const struct t
     return EMB_OK;
 }
 
+/* Padding is packed almost to nothing, but unpacked it takes its room. */
+static emb_status check_length(const struct embi_tensor *t, const struct text_type *type,
+                               emb_err *err)
+{
+    struct embi_packed packed;
+    uint64_t characters = type->wide ? type->bytes / 4 : type->bytes;
+    if (!embi_member_packed(t->io, &packed))
+        return EMB_OK;
+    if (characters > EMBI_NPZ_TOKEN_MAX)
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "compressed text of %" PRIu64
+                         " characters an element; %d are unpacked at most",
+                         characters, EMBI_NPZ_TOKEN_MAX);
+    if (t->bytes > TOKENS_MAX_BYTES)
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "compressed text of %" PRIu64 " bytes; %" PRIu64 " are unpacked at most",
+                         t->bytes, TOKENS_MAX_BYTES);
+    return EMB_OK;
+}
+
 emb_status embi_npz_tokens(struct embi_reader *r, struct embi_npz *npz, emb_err *err)
 {
     const struct embi_tensor *t = &r->tensors[npz->tokens];
@@ -259,7 +283,7 @@ emb_status embi_npz_tokens(struct embi_reader *r, struct embi_npz *npz, emb_err 
     struct text_type type;
     uint64_t n = r->n_tokens;
     text_type(t->type_name, &type);
-    if (embi_io_map(t->io, &data, err))
+    if (check_length(t, &type, err) || embi_io_map(t->io, &data, err))
         return embi_io_fail_in(t->io, err);
     const unsigned char *p = (const unsigned char *)data + t->offset;
     emb_str *tokens = malloc(n * sizeof *tokens);

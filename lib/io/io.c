@@ -92,6 +92,17 @@ void embi_io_forget(struct embi_io *io, uint64_t off, uint64_t n)
         io->scheme->forget(io, off, n);
 }
 
+bool embi_io_unpacked(const struct embi_io *io)
+{
+    return io->scheme->unpacked && io->scheme->unpacked(io);
+}
+
+void embi_io_drop(struct embi_io *io)
+{
+    if (io->scheme->drop)
+        io->scheme->drop(io);
+}
+
 emb_status embi_io_flush(struct embi_io *io, emb_err *err)
 {
     return io->scheme->flush ? io->scheme->flush(io, err) : EMB_OK;
@@ -132,6 +143,11 @@ emb_status embi_io_append_from(struct embi_io *io, struct embi_io *from, uint64_
         return io->scheme->append_fd(io, from->scheme->descriptor(from), off, n, err);
     status = embi_io_map(from, &data, err);
     return status ? status : embi_io_append(io, (const char *)data + off, (size_t)n, err);
+}
+
+emb_status embi_io_prepare(struct embi_io *io, emb_err *err)
+{
+    return io->scheme->prepare ? io->scheme->prepare(io, err) : EMB_OK;
 }
 
 emb_status embi_io_commit(struct embi_io *io, emb_err *err)

@@ -46,6 +46,10 @@ struct embi_scheme {
     /* Bytes off .. of the mapping will not be needed soon: they need not stay in memory.
      * Optional. */
     void (*forget)(struct embi_io *io, uint64_t off, uint64_t n);
+    /* Of content that is unpacked when it is mapped: was it? And: it is not needed any more, so that
+     * mapping it means to unpack it again. Optional, both or neither. */
+    bool (*unpacked)(const struct embi_io *io);
+    void (*drop)(struct embi_io *io);
     /* The open file that the content is in, for calls of the system that copy. Optional. */
     int (*descriptor)(const struct embi_io *io);
 
@@ -55,6 +59,8 @@ struct embi_scheme {
     emb_status (*append)(struct embi_io *io, const void *data, size_t n, emb_err *err);
     emb_status (*patch)(struct embi_io *io, const void *data, size_t n, uint64_t off, emb_err *err);
     emb_status (*commit)(struct embi_io *io, emb_err *err);
+    /* All that commit does but give the name, which then seldom fails. Optional. */
+    emb_status (*prepare)(struct embi_io *io, emb_err *err);
     /* Hands on what append has gathered. Optional. */
     emb_status (*flush)(struct embi_io *io, emb_err *err);
     /* Adds bytes off .. off+n-1 of another open file, which it has. Optional. */
@@ -101,6 +107,11 @@ emb_status embi_io_front(struct embi_io *io, uint64_t n, const void **data, uint
  * let go, and read again by who looks there again. */
 void embi_io_forget(struct embi_io *io, uint64_t off, uint64_t n);
 
+/* Does the content take memory or disk of its own, since it was mapped? And: gives that back; what
+ * was mapped is gone. */
+bool embi_io_unpacked(const struct embi_io *io);
+void embi_io_drop(struct embi_io *io);
+
 /* Writing. flush hands on what was appended and is still gathered here, for a reader at the other
  * end of a pipe. */
 emb_status embi_io_append(struct embi_io *io, const void *data, size_t n, emb_err *err);
@@ -111,6 +122,7 @@ emb_status embi_io_patch(struct embi_io *io, const void *data, size_t n, uint64_
  * through no memory of this process, and share blocks of the disk where the file system can. */
 emb_status embi_io_append_from(struct embi_io *io, struct embi_io *from, uint64_t off, uint64_t n,
                                emb_err *err);
+emb_status embi_io_prepare(struct embi_io *io, emb_err *err);
 emb_status embi_io_commit(struct embi_io *io, emb_err *err);
 
 /* About n bytes will be appended: a disk without room for them is known now, not after minutes of

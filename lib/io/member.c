@@ -123,6 +123,18 @@ static void member_forget(struct embi_io *io, uint64_t off, uint64_t n)
         drop_head(m);
 }
 
+static bool member_unpacked(const struct embi_io *io)
+{
+    return ((const struct member *)io)->whole != NULL;
+}
+
+static void member_drop(struct embi_io *io)
+{
+    struct member *m = (struct member *)io;
+    embi_io_close(m->whole);
+    m->whole = NULL;
+}
+
 static void member_close(struct embi_io *io)
 {
     struct member *m = (struct member *)io;
@@ -136,6 +148,8 @@ static const struct embi_scheme scheme_member = {
     .pread = member_pread,
     .map = member_map,
     .forget = member_forget,
+    .unpacked = member_unpacked,
+    .drop = member_drop,
     .close = member_close,
 };
 

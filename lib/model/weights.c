@@ -328,10 +328,13 @@ emb_status embi_weights_same(struct embi_weights *w, size_t a, size_t b, bool *s
         status = embi_weights_read(w, b, &y, err);
     if (status || !x || !y || !same_shape(x, y))
         return status;
+    bool kept = x->io == y->io || embi_io_unpacked(y->io);
     status = bytes_of(w, a, x, &p, err);
     if (!status)
         status = bytes_of(w, b, y, &q, err);
     if (!status)
         *same = same_bytes(&p, &q, x->bytes);
+    if (!kept) /* of many copies that were packed two are there at one time */
+        embi_io_drop(y->io);
     return status;
 }

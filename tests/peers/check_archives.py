@@ -155,6 +155,17 @@ def in_a_file_or_in_memory():
         assert got.tobytes() == a[row].tobytes(), row
 
 
+def many_copies():
+    """Of many equal arrays, which are compared to find the table, two are unpacked at one time. First of all tests, since
+    the peak is that of all runs so far."""
+    import resource
+    a = np.zeros((1 << 20, 4), "f4")                # 16 MiB
+    np.savez_compressed("a.npz", **{f"t{i}": a for i in range(12)})
+    run("lookup", "-t", "a.npz", 5)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert peak < 5 * (16 << 10), f"{peak} KiB"
+
+
 if __name__ == "__main__":
-    main([arrays_of_every_type, positional_arrays, tokens_beside_the_rows, zip64_and_descriptors, many_members,
+    main([many_copies, arrays_of_every_type, positional_arrays, tokens_beside_the_rows, zip64_and_descriptors, many_members,
           members_of_every_format, gzip_of_every_format, in_a_file_or_in_memory])
