@@ -958,10 +958,10 @@ EMB_API emb_status emb_writer_open_model(emb_ctx *ctx, const char *path, const e
  * Rows of a table, all or some, go to a file of any format that is written, with their tokens: into
  * the file, or, for safetensors and tsv, into one beside it (x.vocab.txt or x.vocab.json beside
  * x.safetensors, found again when that is opened; x.metadata.tsv beside x.tsv). Both appear, or
- * neither, the table last; but where `force` replaces an older file of tokens and the rename of the
- * complete table fails after that, the older table has the new tokens beside it. What the target
- * cannot hold is found out before anything is written, and refused, unless `lossy` says that it may
- * go:
+ * neither, the table last: where it does not get its name an older file of tokens is put back (if
+ * the file system knows second names of a file). What is known of tokens beside their names (scores,
+ * types, roles) goes with them into formats that hold it, which is gguf. What the target cannot hold
+ * is found out before anything is written, and refused, unless `lossy` says that it may go:
  *
  *  - tokens, where there is no place for them: they are left out
  *  - a type: numbers are rounded to f32. A wider type that holds them all is no loss, and taken

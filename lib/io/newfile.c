@@ -33,6 +33,7 @@ struct newfile {
     char *folder;            /* path of dir, owned                                       */
     char *temp_path;         /* of temp, where embi_temp was told of it; owned, or NULL  */
     bool force, sync;
+    bool prepared; /* all bytes have arrived */
 };
 
 /* The path that `link`, found at `path`, leads to; malloc'd, NULL without memory. */
@@ -295,18 +296,25 @@ static emb_status newfile_reserve(struct embi_io *io, uint64_t n, emb_err *err)
     return embi_fail_errno(err, sys, NULL);
 }
 
+static emb_status newfile_prepare(struct embi_io *io, emb_err *err)
+{
+    struct newfile *file = (struct newfile *)io;
+    emb_status status = file->prepared ? EMB_OK : embi_out_flush(io, err);
+    if (!status && !file->prepared)
+        status = embi_out_check(&file->out, settle(file), err);
+    file->prepared = status == EMB_OK;
+    return status;
+}
+
 static emb_status newfile_commit(struct embi_io *io, emb_err *err)
 {
     struct newfile *file = (struct newfile *)io;
-    emb_status status = embi_out_flush(io, err);
+    emb_status status = newfile_prepare(io, err);
     if (status != EMB_OK)
         return status;
-    int sys = settle(file);
-    if (sys == 0) {
-        sys = file->force ? replace_at_once(file) : appear(file);
-        if (sys == EEXIST && !file->force)
-            return fail_exists(err);
-    }
+    int sys = file->force ? replace_at_once(file) : appear(file);
+    if (sys == EEXIST && !file->force)
+        return fail_exists(err);
     if (sys == 0)
         io->caps &= ~(unsigned)EMBI_IO_CAN_PATCH;
     if (sys != 0 || !file->sync)
@@ -336,6 +344,7 @@ static const struct embi_scheme scheme_newfile = {
     .append = embi_out_append,
     .append_fd = embi_out_append_fd,
     .patch = embi_out_patch,
+    .prepare = newfile_prepare,
     .commit = newfile_commit,
     .flush = embi_out_flush,
     .reserve = newfile_reserve,

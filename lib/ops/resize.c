@@ -177,12 +177,13 @@ static emb_status fail_beside(const struct writing *x, emb_err *err)
 /* Both names appear, the table's last. */
 static emb_status commit(struct writing *x, const char *path, emb_err *err)
 {
-    emb_status status = embi_tokens_file_commit(&x->beside, path, err);
+    emb_status status = embi_io_prepare(x->w.sink.io, err);
     if (status)
+        return status;
+    if (embi_tokens_file_commit(&x->beside, path, err))
         return fail_beside(x, err);
     status = embi_io_commit(x->w.sink.io, err);
-    if (status)
-        embi_tokens_file_undo(&x->beside, path);
+    embi_tokens_file_end(&x->beside, path);
     return status;
 }
 

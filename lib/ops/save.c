@@ -233,13 +233,15 @@ static emb_status open_writer(emb_save *s, const emb_write_opts *w, emb_writer *
 /* Both names appear, the table's last. */
 static emb_status commit(emb_save *s, emb_writer *writer, emb_err *err)
 {
-    emb_status status = embi_tokens_file_commit(&s->beside, s->path, err);
+    emb_status status = embi_writer_prepare(writer, err);
+    if (status)
+        return status;
+    status = embi_tokens_file_commit(&s->beside, s->path, err);
     s->plan.failed = status ? s->beside.path : NULL;
     if (status)
         return status;
     status = emb_writer_commit(writer, err);
-    if (status)
-        embi_tokens_file_undo(&s->beside, s->path);
+    embi_tokens_file_end(&s->beside, s->path);
     return status;
 }
 

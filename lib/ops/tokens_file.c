@@ -1,11 +1,16 @@
 /* tokens_file.c - see tokens_file.h. The order of the two names matters: a table that speaks of
- * tokens never appears before they do.
+ * tokens never appears before they do. What the tokens replace is kept under a second name until the
+ * table is there, and put back if it does not come.
  */
 #include "ops/tokens_file.h"
 
 #include "table/writer.h"
 #include "util/err.h"
+#include "util/signals.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,24 +88,105 @@ static ino_t file_at(const char *path)
     return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * Two names that change together
+ */
+
+enum { TEMP_NAMES = 100, TEMP_BYTES = 64, NAME_IN_TEMP_BYTES = 200 };
+
+/* File systems that know no second names, or no more of them: there what is replaced is gone. */
+static bool has_no_links(int sys)
+{
+    return sys == EPERM || sys == EOPNOTSUPP || sys == ENOSYS || sys == EMLINK;
+}
+
+/* Gives what is replaced a second name beside it. */
+static int link_old(struct embi_tokens_file *f)
+{
+    const char *slash = strrchr(f->name, '/'), *last = slash ? slash + 1 : f->name;
+    int folder = (int)(last - f->name), sys = EEXIST;
+    size_t n = strlen(f->name) + TEMP_BYTES;
+    f->kept = malloc(n);
+    if (!f->kept)
+        return ENOMEM;
+    for (int i = 0; sys == EEXIST && i < TEMP_NAMES; i++) {
+        (void)snprintf(f->kept, n, "%.*s.%.*s.tmp.%ld.%d", folder, f->name, NAME_IN_TEMP_BYTES,
+                       last, (long)getpid(), i);
+        sys = linkat(AT_FDCWD, f->name, AT_FDCWD, f->kept, 0) == 0 ? 0 : errno;
+    }
+    return sys;
+}
+
+static void forget_kept(struct embi_tokens_file *f)
+{
+    free(f->kept);
+    f->kept = NULL;
+}
+
+static emb_status keep_old(struct embi_tokens_file *f, emb_err *err)
+{
+    f->name = realpath(f->path, NULL);
+    int sys = f->name ? link_old(f) : errno;
+    if (sys == 0)
+        return EMB_OK;
+    forget_kept(f);
+    if (has_no_links(sys))
+        return EMB_OK;
+    return sys == ENOMEM ? embi_fail_memory(err, strlen(f->path), "a path")
+                         : embi_fail_errno(err, sys, NULL);
+}
+
+/* What had the name before gets it back. */
+static void take_back(struct embi_tokens_file *f)
+{
+    if (!f->old)
+        (void)unlink(f->path);
+    else if (f->kept && file_at(f->path) != f->old)
+        (void)renameat(AT_FDCWD, f->kept, AT_FDCWD, f->name);
+    else if (f->kept)
+        (void)unlink(f->kept);
+    forget_kept(f);
+}
+
 emb_status embi_tokens_file_commit(struct embi_tokens_file *f, const char *target, emb_err *err)
 {
     if (!f->kind)
         return EMB_OK;
+    emb_status status = embi_io_prepare(f->io, err);
+    if (status)
+        return status;
+    embi_signals_block(&f->signals);
     f->old_table = file_at(target);
     f->old = file_at(f->path);
-    return embi_io_commit(f->io, err);
+    if (f->old)
+        status = keep_old(f, err);
+    if (!status && embi_io_commit(f->io, err)) {
+        status = err->status;
+        if (f->old) /* else there is nothing, or what somebody else has put there meanwhile */
+            take_back(f);
+    }
+    if (status)
+        embi_signals_restore(&f->signals);
+    return status;
 }
 
-void embi_tokens_file_undo(struct embi_tokens_file *f, const char *target)
+void embi_tokens_file_end(struct embi_tokens_file *f, const char *target)
 {
-    if (f->kind && !f->old && file_at(target) == f->old_table)
-        (void)unlink(f->path);
+    if (!f->kind)
+        return;
+    if (file_at(target) == f->old_table)
+        take_back(f);
+    else if (f->kept)
+        (void)unlink(f->kept);
+    forget_kept(f);
+    embi_signals_restore(&f->signals);
 }
 
 void embi_tokens_file_free(struct embi_tokens_file *f)
 {
     embi_io_close(f->io);
     free(f->path);
+    free(f->name);
+    free(f->kept);
     *f = (struct embi_tokens_file){0};
 }

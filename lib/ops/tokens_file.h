@@ -7,6 +7,7 @@
 #include "fmt/beside.h"
 #include "table/table.h"
 
+#include <signal.h>
 #include <sys/types.h>
 
 /* {0}: there is none, and nothing happens. */
@@ -15,6 +16,9 @@ struct embi_tokens_file {
     char *path;
     struct embi_io *io;
     ino_t old, old_table; /* what had the names before; 0: nothing */
+    char *name;           /* what path leads to, where something is replaced; or NULL */
+    char *kept;           /* a second name of what is replaced, or NULL: there is none */
+    sigset_t signals;     /* that were blocked before the first of the two names */
 };
 
 /* A file of that kind beside the table that is written to `target`. EMB_BAD_ARG: `target` is no
@@ -27,11 +31,13 @@ emb_status embi_tokens_file_write(struct embi_tokens_file *f, const emb_table *t
                                   const emb_str *tokens, uint64_t n, const emb_write_opts *wopts,
                                   emb_err *err);
 
-/* The file gets its name; then the table at `target` must. */
+/* The file gets its name; then the table at `target`, which is prepared, must. No signal ends the
+ * program until embi_tokens_file_end, which is called where this has succeeded. */
 emb_status embi_tokens_file_commit(struct embi_tokens_file *f, const char *target, emb_err *err);
 
-/* The table did not get its name: a new file goes again. One that was replaced is gone. */
-void embi_tokens_file_undo(struct embi_tokens_file *f, const char *target);
+/* What became of the table is settled. Where it did not get its name, the file with the tokens goes
+ * again, and what it replaced is there again. */
+void embi_tokens_file_end(struct embi_tokens_file *f, const char *target);
 
 void embi_tokens_file_free(struct embi_tokens_file *f);
 

@@ -18,6 +18,7 @@ struct emb_writer {
     struct embi_sink sink;
     emb_array *arrays; /* [n], names owned */
     struct embi_writer_owner owner;
+    bool ended; /* all of the file is written */
 };
 
 void embi_writer_own(emb_writer *w, const struct embi_writer_owner *owner)
@@ -262,16 +263,29 @@ emb_status emb_writer_flush(emb_writer *w, emb_err *err)
     return embi_io_flush(w->sink.io, err);
 }
 
-emb_status emb_writer_commit(emb_writer *w, emb_err *err)
+static emb_status end_file(emb_writer *w, emb_err *err)
 {
     struct embi_sink *s = &w->sink;
     emb_status status = EMB_OK;
     while (!status && s->current < s->n)
         status = emb_writer_next(w, err);
-    if (!status && s->format->end)
+    if (!status && s->format->end && !w->ended)
         status = s->format->end(s, err);
+    w->ended = status == EMB_OK;
+    return status;
+}
+
+emb_status embi_writer_prepare(emb_writer *w, emb_err *err)
+{
+    emb_status status = end_file(w, err);
+    return status ? status : embi_io_prepare(w->sink.io, err);
+}
+
+emb_status emb_writer_commit(emb_writer *w, emb_err *err)
+{
+    emb_status status = end_file(w, err);
     if (!status)
-        status = embi_io_commit(s->io, err);
+        status = embi_io_commit(w->sink.io, err);
     return status || !w->owner.state ? status : w->owner.commit(w->owner.state, err);
 }
 

@@ -12,6 +12,9 @@ emb_status embi_writer_open_noted(emb_ctx *ctx, const char *path, const emb_arra
                                   const emb_write_opts *opts, const struct embi_token_notes *notes,
                                   emb_writer **writer, emb_err *err);
 
+/* All that emb_writer_commit does but give the file its name. */
+emb_status embi_writer_prepare(emb_writer *writer, emb_err *err);
+
 /* EMBI_IO_WRITE with what the options say of replacing and syncing. */
 unsigned embi_write_mode(const emb_write_opts *opts);
 
