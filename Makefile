@@ -81,7 +81,7 @@ cmd_obj := $(cmd_src:%.c=$(BUILD)/%.o)
 gen_obj := $(gen_src:%.c=$(BUILD)/%.o)
 
 ifeq ($(shell uname -m),x86_64)
-$(BUILD)/lib/num/kern_avx2.o $(BUILD)/lib/num/blocks_x86.o $(BUILD)/lib/num/philox_x86.o: CFLAGS += -mavx2 -mfma -mf16c
+$(BUILD)/lib/num/kern_avx2.o $(patsubst %,$(BUILD)/lib/num/%_x86.o,blocks fields philox): CFLAGS += -mavx2 -mfma -mf16c
 $(BUILD)/lib/num/kern_avx512.o: CFLAGS += -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
 endif
 

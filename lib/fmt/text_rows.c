@@ -8,6 +8,7 @@
 #include "fmt/text.h"
 
 #include "num/decimal.h"
+#include "num/kern.h"
 #include "util/err.h"
 
 #include <inttypes.h>
@@ -220,24 +221,45 @@ static emb_status not_a_number(const struct embi_reader *r, uint64_t row, emb_st
     return in_line(r, row, err);
 }
 
+/* A field that the kernel does not read has others of its kind beside it: so many are read one by
+ * one before it is asked again. */
+enum { SLOW_FIELDS = 8 };
+
+/* The first number of a row; NULL: there are too few. */
+static const char *values_of(const struct embi_reader *r, uint64_t row, emb_str line, size_t *found)
+{
+    if (r->tokens) /* which were cut off before them */
+        return r->tokens[row].s + r->tokens[row].n + 1;
+    return embi_line_values(line.s, line.n, r->dims, found);
+}
+
 /* One row into dst [d]. */
 static emb_status parse_row(const struct embi_reader *r, uint64_t row, float *dst, emb_err *err)
 {
     const emb_str line = line_of(r, row);
     const char *end = line.s + line.n;
     /* the scanner stops at the line's end, but is faster the more it may look at */
-    const char *file_end = ((const struct embi_text *)r->state)->data + r->io->size;
+    const char *file = ((const struct embi_text *)r->state)->data, *file_end = file + r->io->size;
     size_t found;
-    const char *p = embi_line_values(line.s, line.n, r->dims, &found);
+    const char *p = values_of(r, row, line, &found);
     if (!p)
         return too_few(r, row, found, err);
-    for (uint32_t c = 0; c < r->dims; c++) {
-        size_t used = embi_scan_f32(p, (size_t)(file_end - p), dst + c);
+    for (uint32_t c = 0, slowly = 0; c < r->dims;) {
+        size_t used = 0;
+        if (slowly == 0 && p - file >= EMBI_FIELDS_BEFORE) {
+            c += (uint32_t)r->env->kern->scan_fields(p, (size_t)(file_end - p), dst + c,
+                                                     r->dims - c, &used);
+            p = used < (size_t)(end - p) ? p + used : end; /* a blank may be behind the last one */
+            slowly = SLOW_FIELDS;
+            continue;
+        }
+        used = embi_scan_f32(p, (size_t)(file_end - p), dst + c);
         if (used == 0)
             return not_a_number(r, row, (emb_str){p, (size_t)(end - p)}, err);
-        p += used;
-        while (p < end && embi_words_blank(*p))
-            p++;
+        for (p += used; p < end && embi_words_blank(*p); p++)
+            ;
+        slowly -= slowly > 0;
+        c++;
     }
     return p == end ? EMB_OK : not_a_number(r, row, (emb_str){p, (size_t)(end - p)}, err);
 }

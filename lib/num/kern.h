@@ -10,6 +10,8 @@
 
 #include "util/base.h"
 
+enum { EMBI_FIELDS_BEFORE = 16 };
+
 struct embi_kern {
     const char *name;
 
@@ -55,6 +57,12 @@ struct embi_kern {
     /* n blocks of a block type to f32 [n * block] (num/blocks.h); the same bits from every set
      * (NaN: any). */
     void (*f32_from_blocks)(float *dst, const void *src, emb_dtype dtype, size_t n);
+
+    /* Reads fields of text at the start of s[0, n_bytes), up to n, as embi_scan_f32 reads each: how
+     * many. Between two stands one space or tab. It may stop early, before any field: *used bytes
+     * are done, with the space or tab behind the last field, but no other separator. The
+     * EMBI_FIELDS_BEFORE bytes before s can be read too. */
+    size_t (*scan_fields)(const char *s, size_t n_bytes, float *out, size_t n, size_t *used);
 
     /* Sums of one row of d f32 values in double precision over 8 virtual lanes: lane l adds
      * elements l, l + 8, l + 16 ... (multiply, then add, never fused), lanes are joined as

@@ -265,6 +265,7 @@ const struct embi_kern embi_kern_avx512 = {
     .f16_from_f32 = f16_from_f32,
     .bf16_from_f32 = bf16_from_f32,
     .f32_from_blocks = embi_f32_from_blocks_avx2,
+    .scan_fields = embi_scan_fields_avx2,
     .row_sums = row_sums,
     .add_f32 = dot_f32_add,
     .add_f16 = dot_f16_add,

@@ -5,6 +5,7 @@
  * memcpy: rows lie at any address.
  */
 #include "num/blocks.h"
+#include "num/decimal.h"
 #include "num/half.h"
 #include "num/kern_normal.h"
 #include "num/kern_sets.h"
@@ -244,6 +245,20 @@ static void random_words(uint32_t *words, size_t ld, const uint32_t counter[4],
     }
 }
 
+static size_t scan_fields(const char *s, size_t n_bytes, float *out, size_t n, size_t *used)
+{
+    size_t got = 0, bytes;
+    for (*used = 0; got < n; got++) {
+        bytes = embi_scan_f32(s + *used, n_bytes - *used, out + got);
+        *used += bytes;
+        bool more = bytes && *used < n_bytes && (s[*used] == ' ' || s[*used] == '\t');
+        *used += more;
+        if (!more)
+            return got + (bytes > 0);
+    }
+    return got;
+}
+
 const struct embi_kern embi_kern_scalar = {
     .name = "scalar",
     .dot_f32 = dot_f32,
@@ -259,6 +274,7 @@ const struct embi_kern embi_kern_scalar = {
     .f16_from_f32 = f16_from_f32,
     .bf16_from_f32 = bf16_from_f32,
     .f32_from_blocks = embi_f32_from_blocks,
+    .scan_fields = scan_fields,
     .row_sums = row_sums,
     .add_f32 = add_f32,
     .add_f16 = add_f16,

@@ -5,6 +5,7 @@
  * like the others, and conversions must have the same bits in all sets.
  */
 #include "kern_fixture.h"
+#include "num/decimal.h"
 
 #include <float.h>
 
@@ -417,6 +418,122 @@ static void test_bound(void)
     CHECK(embi_dot_bound(UINT32_MAX) >= exp(UINT32_MAX / 8.0 * 0x1p-24), "largest d");
 }
 
+/* A field of text: mostly as tables have them, else of every other form; some lie as near to the
+ * middle between two f32 as so many digits can. */
+static int make_field(char *out, size_t room)
+{
+    const char *sign = random_bits() & 1 ? "-" : "";
+    uint64_t kind = random_bits() % 16, bits = random_bits();
+    float x;
+    switch (kind) {
+    case 0: return snprintf(out, room, "%s%.*e", sign, (int)(bits % 18), fabs(random_unit()));
+    case 1: return snprintf(out, room, "%s%llu", sign, (unsigned long long)(bits >> bits % 64));
+    case 2:
+        return snprintf(out, room, "%s%llu.%llu", sign, (unsigned long long)(bits % 1000),
+                        (unsigned long long)(bits >> bits % 64));
+    case 3: return snprintf(out, room, "%s%d.", sign, (int)(bits % 10));
+    case 4: return snprintf(out, room, "%s.%d", sign, (int)(bits % 1000));
+    case 5:
+        return snprintf(out, room, "%s%u.%0*d", sign, (unsigned)(bits % 10),
+                        1 + (int)(bits >> 8 & 15), 0);
+    case 6:
+    case 7:
+        x = (float)fabs(random_unit() * 9);
+        return snprintf(out, room, "%s%.*f", sign, (int)(bits % 4) + 11,
+                        ((double)x + (double)nextafterf(x, 10)) / 2);
+    default:
+        return snprintf(out, room, "%s%.*f", sign, (int)(bits % 15) + 1, fabs(random_unit() * 9.9));
+    }
+}
+
+/* n fields as a line that ends at a page that may not be touched, at *line. */
+static size_t make_line(size_t n, float *want, const char **line)
+{
+    static char text[1 << 14];
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        int bytes = make_field(text + at, 64);
+        want[i] = strtof(text + at, NULL);
+        at += (size_t)bytes;
+        text[at++] = i + 1 < n ? " \t"[random_bits() % 8 == 0] : '\n';
+    }
+    char *to = (char *)place(0, at, random_bits() % 2 ? 0 : random_bits() % 80);
+    memcpy(to, text, at);
+    *line = to;
+    return at;
+}
+
+/* As a reader of rows goes over them: the kernel where it goes on, else one by one. */
+static void test_fields(const struct embi_kern *k)
+{
+    enum { MOST = 100 };
+    float want[MOST], got[MOST], one;
+    size_t by_kernel = 0, all = 0;
+    for (int round = 0; round < 20000; round++) {
+        size_t n = 1 + random_bits() % MOST, at = 0, i = 0, used;
+        const char *line;
+        size_t bytes = make_line(n, want, &line);
+        while (i < n) {
+            size_t more = k->scan_fields(line + at, bytes - at, got + i, n - i, &used);
+            i += more;
+            at += used;
+            by_kernel += more;
+            if (i == n)
+                break;
+            used = embi_scan_f32(line + at, bytes - at, &one);
+            CHECK(used > 0, "%s: stopped at '%.20s'", k->name, line + at);
+            got[i++] = one;
+            at += used + (i < n);
+        }
+        all += n;
+        CHECK(line[at] == '\n' && at + 1 == bytes, "%s: %zu of %zu bytes", k->name, at, bytes);
+        for (i = 0; i < n; i++)
+            CHECK(memcmp(&got[i], &want[i], sizeof one) == 0, "%s: field %zu: %a, expected %a",
+                  k->name, i, got[i], want[i]);
+    }
+    CHECK(by_kernel > all / 8, "%s: %zu of %zu fields", k->name, by_kernel, all);
+}
+
+/* What is no number, and what ends a line, is not passed over. */
+static void test_field_ends(const struct embi_kern *k)
+{
+    static const struct {
+        const char *text;
+        size_t n, used;
+    } cases[] = {
+        {"0.5 -0.25\n1.5 2.5 3.5", 2, 9},
+        {"0.5 x.5 1.5", 1, 4},
+        {"0.5 1.x 1.5", 1, 4},
+        {"0.5 1.5x 1.5", 1, 4},
+        {"0.5\r\n1.5", 1, 3},
+        {"x", 0, 0},
+        {"0.5 1,5 2.5", 1, 4},
+        {"0.5 --1.5 2.5", 1, 4},
+        {"0.5 1.5\xA0 2.5", 1, 4},
+        {"0.5  1.5", 1, 4},
+        {"0.5 1.5 ", 2, 8},
+        {"-0.5\t1.5\n", 2, 8},
+    };
+    float out[8], want;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        size_t used, got, at = 0;
+        memset(text, ' ', sizeof text);
+        memcpy(text + 32, cases[i].text, strlen(cases[i].text));
+        text[32 + strlen(cases[i].text)] = '\n';
+        got = k->scan_fields(text + 32, sizeof text - 32, out, 8, &used);
+        CHECK(got <= cases[i].n && used <= cases[i].used &&
+                  (got < cases[i].n || used == cases[i].used),
+              "%s: '%s': %zu fields, %zu bytes", k->name, cases[i].text, got, used);
+        for (size_t f = 0; f < got; f++) {
+            at += embi_scan_f32(text + 32 + at, sizeof text - 32 - at, &want) + 1;
+            CHECK(want == out[f], "%s: '%s': field %zu is %g", k->name, cases[i].text, f, out[f]);
+        }
+        CHECK(k->scan_fields(text + 32, sizeof text - 32, out, 0, &used) == 0 && used == 0,
+              "none asked for");
+    }
+}
+
 static void test_choice(void)
 {
     CHECK(embi_kern_choose(0) == &embi_kern_scalar, "no features");
@@ -440,6 +557,8 @@ int main(void)
         RUN(test_row_sums(sets[i]));
         RUN(test_adds(sets[i]));
         RUN(test_blocks(sets[i]));
+        RUN(test_fields(sets[i]));
+        RUN(test_field_ends(sets[i]));
     }
     RUN(test_choice());
     RUN(test_dot_f64());

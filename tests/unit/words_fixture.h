@@ -8,6 +8,7 @@
 #include "memory_file.h"
 
 #include "fmt/words.h"
+#include "num/kern.h"
 
 /* The passes of a reader, in order. */
 enum pass { OPEN, WALK, TOKENS, ROWS, DONE };
@@ -50,7 +51,7 @@ static emb_status load(struct loaded *l, const struct embi_format *format, const
                        const struct embi_read_opts *opts)
 {
     *l = (struct loaded){.pass = OPEN};
-    l->env = (struct embi_env){.log = collect, .log_arg = &l->log};
+    l->env = (struct embi_env){.log = collect, .log_arg = &l->log, .kern = &embi_kern_scalar};
     emb_status status = open_bytes(&l->env, s, n, "test", format, opts, &l->reader, &l->err);
     if (status)
         return status;
