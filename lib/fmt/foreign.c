@@ -13,7 +13,7 @@
 
 #include <inttypes.h>
 
-enum { MAGIC_BID = 90, NAME_BID = 70 };
+enum { MAGIC_BID = 90, NAME_BID = 70, CSV_BID = 15 };
 
 static bool begins(const unsigned char *head, size_t n, const char *with)
 {
@@ -164,6 +164,14 @@ static int onnx(const unsigned char *head, size_t n, const char *ext)
     return strcmp(ext, ".onnx") == 0 && n >= 2 && head[0] == 0x08 ? NAME_BID : 0;
 }
 
+/* Text that is parted by blanks is read, whatever it is called. */
+static int csv(const unsigned char *head, size_t n, const char *ext)
+{
+    const unsigned char *end = memchr(head, '\n', n);
+    bool comma = memchr(head, ',', end ? (size_t)(end - head) : n) != NULL;
+    return comma && strcmp(ext, ".csv") == 0 ? CSV_BID : 0;
+}
+
 #define MAGIC(bytes) NULL, (bytes), sizeof(bytes) - 1
 
 static const struct embi_foreign kinds[] = {
@@ -187,6 +195,8 @@ static const struct embi_foreign kinds[] = {
     {json, NULL, 0, "a JSON document, not a table"},
     {sentencepiece, NULL, 0, "a sentencepiece tokenizer, not a table"},
     {tiktoken, NULL, 0, "a tiktoken vocabulary, not a table"},
+    {csv, NULL, 0,
+     "comma-separated values: not read; pandas and numpy.save make an .npy file of them"},
     {onnx, NULL, 0, "ONNX: not read by this version; convert it to safetensors"},
 };
 

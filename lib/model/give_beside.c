@@ -60,31 +60,32 @@ static emb_status use(emb_table *table, char *path, const struct embi_beside *ki
     return EMB_OK;
 }
 
-/* The Embedding Projector's numbers have no column of tokens, and are read as if they had one. */
-static emb_status warn_of_labels(const emb_table *table, emb_err *err)
+/* The Embedding Projector's numbers have no column of tokens, and would be read as if they had one.
+ */
+static emb_status refuse_labels(const emb_table *table, emb_err *err)
 {
-    const char *ending = embi_beside_labels[0].ending, *dot = strrchr(table->path, '.');
+    const char *ending = embi_beside_labels[0].ending;
     char *path;
-    if (table->reader->format != &embi_format_text || !dot || strcmp(dot, ".tsv") != 0)
+    if (table->reader->format != &embi_format_text || !embi_ends_in(table->path, ".tsv"))
         return EMB_OK;
     emb_status status = embi_beside_path(table->path, ending, &path, err);
     if (status)
         return status;
     if (access(path, F_OK) == 0)
-        embi_log(table->env, EMB_LOG_WARNING, table->path,
-                 "is read as text, the first number of each row as its token; the labels in %s are "
-                 "not read",
-                 path);
+        status = embi_fail(err, EMB_UNSUPPORTED, -1,
+                           "vectors of the Embedding Projector, with their labels in %s: not read; "
+                           "keep the table that they were made of",
+                           path);
     free(path);
-    return EMB_OK;
+    return status;
 }
 
-emb_status embi_give_beside(emb_table *table, emb_err *err)
+emb_status embi_give_beside(emb_table *table, bool named, emb_err *err)
 {
     char *path;
     const struct embi_beside *kind = embi_beside_of(table->reader);
     if (!kind)
-        return warn_of_labels(table, err);
+        return named ? EMB_OK : refuse_labels(table, err);
     if (strcmp(table->path, "-") == 0)
         return EMB_OK;
     emb_status status = embi_beside_path(table->path, kind->ending, &path, err);

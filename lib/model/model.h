@@ -95,8 +95,9 @@ emb_status embi_model_table(const emb_ctx *ctx, struct embi_model *m, uint64_t l
 emb_status embi_model_give_tokens(struct embi_model *m, emb_table *table, emb_err *err);
 
 /* Tokens from the file beside the table's that its metadata speak of (fmt/beside.h), loaded when
- * first needed. Where it is not there, a warning says so. */
-emb_status embi_give_beside(emb_table *table, emb_err *err);
+ * first needed. Where it is not there, a warning says so. EMB_UNSUPPORTED for vectors whose labels
+ * lie beside them, unless their format was named. */
+emb_status embi_give_beside(emb_table *table, bool named, emb_err *err);
 
 /* Appends the text that a token of the tokenizer stands for; false where tokens are their own. */
 bool embi_tokenizer_text(const struct embi_tokenizer *t, emb_str token, struct embi_buf *out);

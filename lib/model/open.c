@@ -25,6 +25,11 @@ static emb_status choose(struct embi_model *m, const char *name, bool head, emb_
     return status;
 }
 
+static bool is_named(const emb_open_opts *opts)
+{
+    return EMBI_HAS(opts, format) && opts->format;
+}
+
 /* Takes the model over. */
 static emb_status open_model(const emb_ctx *ctx, struct embi_model *m, const char *name,
                              const emb_open_opts *opts, emb_table **table, emb_err *err)
@@ -43,7 +48,7 @@ static emb_status open_model(const emb_ctx *ctx, struct embi_model *m, const cha
     if (!status)
         status = embi_model_give_tokens(m, *table, err);
     if (!status)
-        status = embi_give_beside(*table, err);
+        status = embi_give_beside(*table, is_named(opts), err);
     if (status)
         emb_table_close(*table);
     return status;
@@ -64,7 +69,7 @@ static emb_status new_single(const emb_ctx *ctx, struct embi_reader *reader,
         ctx, reader, 0, EMBI_HAS(opts, limit_rows) ? opts->limit_rows : 0, table, err);
     if (status)
         return status;
-    status = embi_give_beside(*table, err);
+    status = embi_give_beside(*table, is_named(opts), err);
     if (status)
         emb_table_close(*table);
     return status;

@@ -34,7 +34,7 @@ static bool holds(struct embi_io *file, const void *bytes, size_t n)
 
 static emb_status inflate_all(const void *s, size_t n, bool gzip, uint64_t bytes, uint32_t crc)
 {
-    struct embi_packed p = {memory(s, n), 0, n, gzip, bytes, crc};
+    struct embi_packed p = {memory(s, n), 0, n, gzip, bytes, crc, 0};
     emb_status status = embi_inflate(&p, &io, &err);
     embi_io_close(p.io);
     return status;
@@ -82,7 +82,7 @@ Test(unpack, bare_stream)
 Test(unpack, head_alone)
 {
     static const char s[] = GZIP_HEAD "\0\5\0\xFA\xFFhello\7";
-    struct embi_packed p = {memory(s, sizeof s - 1), 0, sizeof s - 1, true, 0, 0};
+    struct embi_packed p = {memory(s, sizeof s - 1), 0, sizeof s - 1, true, 0, 0, 0};
     char head[4];
     size_t n;
     cr_assert_eq(embi_inflate_head(&p, head, sizeof head, &n, &err), EMB_OK, "%s", err.msg);
