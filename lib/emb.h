@@ -959,9 +959,10 @@ EMB_API emb_status emb_writer_open_model(emb_ctx *ctx, const char *path, const e
  * the file, or, for safetensors and tsv, into one beside it (x.vocab.txt or x.vocab.json beside
  * x.safetensors, found again when that is opened; x.metadata.tsv beside x.tsv). Both appear, or
  * neither, the table last: where it does not get its name an older file of tokens is put back (if
- * the file system knows second names of a file). What is known of tokens beside their names (scores,
- * types, roles) goes with them into formats that hold it, which is gguf. What the target cannot hold
- * is found out before anything is written, and refused, unless `lossy` says that it may go:
+ * the file system knows second names of a file). What is known of tokens beside their names
+ * (scores, types, roles) goes with them into formats that hold it, which is gguf. What the target
+ * cannot hold is found out before anything is written, and refused, unless `lossy` says that it may
+ * go:
  *
  *  - tokens, where there is no place for them: they are left out
  *  - a type: numbers are rounded to f32. A wider type that holds them all is no loss, and taken

@@ -149,8 +149,8 @@ struct embi_format {
 
     /* Reading. */
     emb_status (*open)(struct embi_reader *r, emb_err *err);
-    /* After open: the file has so many bytes at most, by its header; 0: that does not say. Optional:
-     * where the tensors do not tell. */
+    /* After open: the file has so many bytes at most, by its header; 0: that does not say.
+     * Optional: where the tensors do not tell. */
     uint64_t (*most)(const struct embi_reader *r);
     /* Finds rows, row_offsets (and tokens, if that costs nothing more). Optional. */
     emb_status (*walk)(struct embi_reader *r, emb_err *err);

@@ -1,5 +1,5 @@
-/* preflight.c - see preflight.h. A reader that is thrown away opens the beginning alone; what it has
- * to say for people is said when the file is opened in earnest.
+/* preflight.c - see preflight.h. A reader that is thrown away opens the beginning alone; what it
+ * has to say for people is said when the file is opened in earnest.
  */
 #include "fmt/preflight.h"
 

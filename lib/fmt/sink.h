@@ -26,7 +26,8 @@ uint64_t embi_array_row_bytes(const emb_array *array);
 /* EMB_UNSUPPORTED "FORMAT holds no tokens" where tokens come with the rows. */
 emb_status embi_sink_refuse_tokens(const struct embi_sink *s, emb_err *err);
 
-/* EMB_BAD_DATA, with the row, where the format refuses a token; the second asks of s->all_tokens. */
+/* EMB_BAD_DATA, with the row, where the format refuses a token; the second asks of
+ * s->all_tokens. */
 emb_status embi_sink_check_token(const struct embi_sink *s, emb_str token, uint64_t row,
                                  emb_err *err);
 emb_status embi_sink_check_tokens(const struct embi_sink *s, emb_err *err);
@@ -51,8 +52,8 @@ emb_status embi_flush(struct embi_buf *b, struct embi_io *io, const char *what, 
 emb_status embi_sink_flush(struct embi_sink *s, emb_err *err);
 emb_status embi_sink_flush_full(struct embi_sink *s, emb_err *err);
 
-/* Prints the numbers of a row of the array, values [d], with the separator between them, at p, which
- * has room for d * (1 + EMB_NUMBER_MAX) bytes. Returns the end. */
+/* Prints the numbers of a row of the array, values [d], with the separator between them, at p,
+ * which has room for d * (1 + EMB_NUMBER_MAX) bytes. Returns the end. */
 char *embi_print_row(char *p, const emb_array *array, const char *values, char separator);
 
 /* Appends s->buf to the file, or writes it over the file's first bytes. */

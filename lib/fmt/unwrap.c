@@ -1,9 +1,9 @@
 /* unwrap.c - see unwrap.h.
  *
  * One layer of gzip and one of zip are taken off, in any order. A file counts as packed by its
- * first bytes, unless a format that is read is surer of them. The header of what is packed is looked
- * at before all of it is unpacked (preflight.c), so that what is no table, or a wrong one, costs
- * nothing.
+ * first bytes, unless a format that is read is surer of them. The header of what is packed is
+ * looked at before all of it is unpacked (preflight.c), so that what is no table, or a wrong one,
+ * costs nothing.
  */
 #include "fmt/unwrap.h"
 
@@ -70,7 +70,8 @@ static emb_status set_inside(struct embi_reader *r, const char *name, size_t n, 
  * gzip
  */
 
-/* Fails where the first bytes inside are those of nothing that is read, or of a header that is wrong.
+/* Fails where the first bytes inside are those of nothing that is read, or of a header that is
+ * wrong.
  */
 static emb_status check_inside(const struct embi_reader *r, struct embi_packed *packed,
                                emb_err *err)

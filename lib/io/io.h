@@ -46,8 +46,8 @@ struct embi_scheme {
     /* Bytes off .. of the mapping will not be needed soon: they need not stay in memory.
      * Optional. */
     void (*forget)(struct embi_io *io, uint64_t off, uint64_t n);
-    /* Of content that is unpacked when it is mapped: was it? And: it is not needed any more, so that
-     * mapping it means to unpack it again. Optional, both or neither. */
+    /* Of content that is unpacked when it is mapped: was it? And: it is not needed any more, so
+     * that mapping it means to unpack it again. Optional, both or neither. */
     bool (*unpacked)(const struct embi_io *io);
     void (*drop)(struct embi_io *io);
     /* The open file that the content is in, for calls of the system that copy. Optional. */

@@ -1,4 +1,5 @@
-/* gguf_notes.c - what a GGUF file says of its tokens beside their names, for a file that they go to.
+/* gguf_notes.c - what a GGUF file says of its tokens beside their names, for a file that they go
+ * to.
  *
  * Of the keys "tokenizer.ggml." all are kept: scores and types as numbers, roles as ids, lists of
  * strings (merges) as what holds of all tokens together, others as they are. Templates of chats and

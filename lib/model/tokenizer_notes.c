@@ -1,8 +1,8 @@
 /* tokenizer_notes.c - what vocabulary files say of their tokens beside their names, in the words of
  * GGUF: for a file of that kind which the tokens go to.
  *
- * The kind of tokenizer is the alphabet of the pieces, so that they mean the same there. WordPiece's
- * is another one in GGUF files, and none is named for it.
+ * The kind of tokenizer is the alphabet of the pieces, so that they mean the same there.
+ * WordPiece's is another one in GGUF files, and none is named for it.
  */
 #include "model/gguf_model.h"
 #include "model/tokenizer.h"

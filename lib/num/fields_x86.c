@@ -101,8 +101,8 @@ static inline bool round_batch(const struct batch *b, float *out)
     return _mm256_testz_si256(undecided, undecided);
 }
 
-/* n fields, n <= BATCH, that end at s + ends[0] ..., the first of which begins at s + start: each an
- * optional -, one digit, a point and up to BEHIND_MAX digits. out [BATCH]. */
+/* n fields, n <= BATCH, that end at s + ends[0] ..., the first of which begins at s + start: each
+ * an optional -, one digit, a point and up to BEHIND_MAX digits. out [BATCH]. */
 static inline bool read_batch(const char *s, size_t start, const uint32_t *ends, size_t n,
                               float *out)
 {

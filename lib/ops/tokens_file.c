@@ -1,6 +1,6 @@
 /* tokens_file.c - see tokens_file.h. The order of the two names matters: a table that speaks of
- * tokens never appears before they do. What the tokens replace is kept under a second name until the
- * table is there, and put back if it does not come.
+ * tokens never appears before they do. What the tokens replace is kept under a second name until
+ * the table is there, and put back if it does not come.
  */
 #include "ops/tokens_file.h"
 
