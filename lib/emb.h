@@ -521,6 +521,8 @@ typedef struct emb_search_opts {
     const size_t *exclude_ends; /* are exclude[exclude_ends[i-1] .. exclude_ends[i]-1]    [Q] */
     const double *center;       /* subtracted from every row (and already from queries)   [d] */
     emb_backend backend;        /* for emb_search */
+    const double
+        *bias; /* with EMB_DOT, in emb_search: added to the score of every row; finite [V] */
 } emb_search_opts;
 
 /* What a search met. */

@@ -16,6 +16,20 @@ static double bound_of(const struct embi_measure *m)
     return (1.1 + ROUNDINGS) * m->g;
 }
 
+/* At most x (1 - SLACK), in f32. */
+static float lower(double x)
+{
+    double y = x - SLACK * fabs(x);
+    return y < -FLT_MAX ? -INFINITY : y > FLT_MAX ? FLT_MAX : (float)y;
+}
+
+/* What the bias of a row adds to its score, where a higher one is better. */
+static double bias_of(const struct embi_measure *m, uint64_t row)
+{
+    double bias = m->bias ? m->bias[row] : 0;
+    return m->farthest ? -bias : bias;
+}
+
 /* Plain loops, one for each metric, which compilers turn into vector code. */
 static void reach_of_all(const struct embi_measure *m, const float *norm2, size_t n, float *u,
                          float *w)
@@ -32,21 +46,17 @@ static void reach_of_all(const struct embi_measure *m, const float *norm2, size_
         u[i] = m->metric == EMB_EUCLIDEAN ? square * norm2[i] : 0;
 }
 
-void embi_rows_reach(const struct embi_measure *m, const float *norm2, size_t n, float *u, float *w)
+void embi_rows_reach(const struct embi_measure *m, const uint64_t *ids, const float *norm2,
+                     size_t n, float *u, float *w)
 {
     reach_of_all(m, norm2, n, u, w);
+    for (size_t i = 0; m->bias && i < n; i++)
+        u[i] = lower(-bias_of(m, ids[i]));
     for (size_t i = 0; i < n; i++)
         if (!embi_norm2_usable(norm2[i])) {
             u[i] = 0;
             w[i] = NAN;
         }
-}
-
-/* At most x (1 - SLACK), in f32. */
-static float lower(double x)
-{
-    double y = x - SLACK * fabs(x);
-    return y < -FLT_MAX ? -INFINITY : y > FLT_MAX ? FLT_MAX : (float)y;
 }
 
 void embi_query_reach(const struct embi_measure *m, double q_norm2, double floor, float *a,
@@ -59,6 +69,7 @@ void embi_query_reach(const struct embi_measure *m, double q_norm2, double floor
         *a = (float)fmax(floor - 2 * m->g, -2); /* no cosine is below that */
         *c = 0;
     } else if (m->metric == EMB_DOT) {
+        *a = m->bias ? (float)(1 / norm) : 0;
         *c = lower(floor);
     } else if (norm >= SHORTEST && norm <= LONGEST) {
         *a = (float)(0.5 / norm);
@@ -73,7 +84,9 @@ struct embi_candidate embi_key_of_dot(const struct embi_measure *m, double q_nor
     if (m->metric == EMB_COSINE) {
         key /= sqrt(n2);
     } else if (m->metric == EMB_DOT) {
-        error = bound * sqrt(n2);
+        double more = bias_of(m, row) / sqrt(q_norm2);
+        key += more;
+        error = bound * sqrt(n2) + ROUNDINGS * m->g * fabs(more);
     } else {
         double q_norm = sqrt(q_norm2);
         key = 2 * q_norm * key + (m->farthest ? n2 : -n2);

@@ -18,7 +18,8 @@
  *     cosine     a = f - 2 g         c = 0                        U = n           W = 0
  *     dot        a = 0               c = f                        U = 0           W = -b n
  *     euclidean  a = 1 / (2 |q|)     c = (f - r |q|^2) / (2 |q|)  U = (1 - b) n^2  W = -b n
- * with b = (1.1 + 2^-20) g and r = 2^-20 g (farthest: U = (-1 - b) n^2). Each of these is made
+ * with b = (1.1 + 2^-20) g and r = 2^-20 g (farthest: U = (-1 - b) n^2). A bias y of the row, which
+ * adds y / |q| to the key of dot, makes a = 1 / |q| and U = -y of it. Each of these is made
  * smaller by 2^-20 of the terms of the sum, which is more than rounding them, and the sum, to f32
  * can add: 2^-21 of |a U| + |c| + |W|.
  */
@@ -41,11 +42,20 @@ struct embi_measure {
     emb_metric metric;
     bool farthest;
     double g;
+    const double *bias; /* of all rows of the table, with EMB_DOT; NULL: none [V] */
 };
 
-/* u [n] and w [n] of rows with norm2 [n]. A row with an unusable norm reaches no floor. */
-void embi_rows_reach(const struct embi_measure *m, const float *norm2, size_t n, float *u,
-                     float *w);
+/* Lengths of queries for which biases of up to EMBI_LARGEST_BIAS leave the form in f32 as it is. */
+#define EMBI_LARGEST_BIAS 0x1p60
+static inline bool embi_bias_usable(double q_norm2)
+{
+    return q_norm2 >= 0x1p-40 && q_norm2 <= 0x1p40;
+}
+
+/* u [n] and w [n] of the rows ids [n] with norm2 [n]. A row with an unusable norm reaches no floor.
+ */
+void embi_rows_reach(const struct embi_measure *m, const uint64_t *ids, const float *norm2,
+                     size_t n, float *u, float *w);
 
 /* *a and *c of a query with |q|^2 = q_norm2 and that floor. */
 void embi_query_reach(const struct embi_measure *m, double q_norm2, double floor, float *a,

@@ -77,6 +77,19 @@ static emb_status check_options(const struct embi_search *s, emb_err *err)
     for (uint32_t i = 0; o->center && i < s->dims; i++)
         if (!isfinite(o->center[i]))
             return embi_fail(err, EMB_BAD_ARG, i, "the center holds NaN or an infinity");
+    if (o->bias && (o->metric != EMB_DOT || o->center))
+        return embi_fail(err, EMB_BAD_ARG, -1, "a bias is added to dot products alone");
+    return EMB_OK;
+}
+
+static emb_status check_bias(struct embi_search *s, emb_err *err)
+{
+    for (uint64_t row = 0; s->opts.bias && row < s->rows; row++) {
+        if (!isfinite(s->opts.bias[row]))
+            return embi_fail(err, EMB_BAD_ARG, (int64_t)row,
+                             "the bias of row %llu is NaN or an infinity", (unsigned long long)row);
+        s->largest_bias = fmax(s->largest_bias, fabs(s->opts.bias[row]));
+    }
     return EMB_OK;
 }
 
@@ -100,6 +113,8 @@ emb_status embi_search_begin(struct embi_search *s, const emb_table *table,
     s->k = s->opts.k == 0 ? rows : embi_min(s->opts.k, rows);
     s->rows = s->opts.restrict_rows == 0 ? rows : embi_min(s->opts.restrict_rows, rows);
     status = check_options(s, err);
+    if (!status)
+        status = check_bias(s, err);
     if (!status && s->opts.exclude)
         status = copy_exclude(s, n, err);
     return status;

@@ -21,6 +21,7 @@ struct embi_search {
     uint64_t *exclude;            /* opts.exclude, the rows of each query sorted */
     const struct embi_blas *blas; /* multiplies in the fast way; NULL: the kernels do */
     double bound;                 /* of its products: g of interval.h */
+    double largest_bias;          /* the largest |opts.bias[row]| */
     bool counted;                 /* nonfinite_rows is known: some scan went over all rows */
     uint64_t nonfinite_rows;
 };
@@ -49,6 +50,12 @@ static inline bool embi_search_allowed(const struct embi_search *s, uint64_t row
     return !s->opts.allowed || (s->opts.allowed[row / 8] >> row % 8 & 1);
 }
 bool embi_search_excluded(const struct embi_search *s, size_t i, uint64_t row);
+
+/* What is added to the score of a row. */
+static inline double embi_search_bias(const struct embi_search *s, uint64_t row)
+{
+    return s->opts.bias ? s->opts.bias[row] : 0;
+}
 
 /* Threads for about this much work (element products), or NULL: it is not worth one. *workers is
  * how many may call at once. */

@@ -101,11 +101,13 @@ static void rank_row(const struct pass *p, struct worker *w, uint64_t row, const
                      double norm2)
 {
     const emb_search_opts *o = &p->s->opts;
+    double bias = embi_search_bias(p->s, row);
     p->fn(p->arg, x, norm2, w->scores);
     for (size_t l = 0; l < p->lanes; l++) {
         struct embi_topk *top = &w->tops[l];
-        emb_hit hit = {row, o->farthest ? 0.0 - w->scores[l] : w->scores[l]};
-        if (o->has_min_score && w->scores[l] < o->min_score)
+        double score = w->scores[l] + bias;
+        emb_hit hit = {row, o->farthest ? 0.0 - score : score};
+        if (o->has_min_score && score < o->min_score)
             continue;
         if (top->heap && !embi_hit_before(hit, top->hits[0]))
             continue;

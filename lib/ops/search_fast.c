@@ -32,14 +32,16 @@ static size_t cap_of(const struct embi_search *s)
 bool embi_search_fast_possible(const struct embi_search *s, double bound)
 {
     const emb_search_opts *o = &s->opts;
-    if (s->k > MOST_HITS || s->rows <= cap_of(s) || bound > EMBI_LARGEST_BOUND)
+    if (s->k > MOST_HITS || s->rows <= cap_of(s) || bound > EMBI_LARGEST_BOUND ||
+        s->largest_bias > EMBI_LARGEST_BIAS)
         return false;
     return !o->farthest || !o->has_min_score; /* which rows are low enough to be left out? */
 }
 
 bool embi_search_fast_can(const struct embi_search *s, double q_norm2)
 {
-    return embi_search_fast_possible(s, s->bound) && embi_comfortable(q_norm2);
+    return embi_search_fast_possible(s, s->bound) && embi_comfortable(q_norm2) &&
+           (!s->opts.bias || embi_bias_usable(q_norm2));
 }
 
 static emb_status scan_item(void *arg, size_t item, int worker, emb_err *err)
@@ -97,7 +99,8 @@ static emb_status rescore(const struct embi_pass *p, size_t query, const struct 
             return status;
         embi_subtract(x, s->opts.center, d);
         double score = embi_score(x, embi_dot_f64(x, x, d), p->queries.v + query * d,
-                                  p->queries.norm2[query], d, s->opts.metric);
+                                  p->queries.norm2[query], d, s->opts.metric) +
+                       embi_search_bias(s, c->list[i].row);
         ranked[i] = (emb_hit){c->list[i].row, s->opts.farthest ? 0.0 - score : score};
     }
     return EMB_OK;
@@ -213,14 +216,11 @@ static emb_status alloc_pass(struct embi_pass *p, emb_err *err)
     return status;
 }
 
-/* Few queries are multiplied one by one; of many, those that would leave most of a panel empty. */
-static void plan_queries(struct embi_pass *p)
+void embi_plan_queries(size_t n, size_t *singles, size_t *panels)
 {
-    size_t n = p->queries.n, rest = n % EMBI_PANEL;
-    if (p->s->blas)
-        return;
-    p->singles = n <= EMBI_MOST_SINGLE ? n : rest <= MOST_REST ? rest : 0;
-    p->panels = embi_panels_of(n - p->singles);
+    size_t rest = n % EMBI_PANEL;
+    *singles = n <= EMBI_MOST_SINGLE ? n : rest <= MOST_REST ? rest : 0;
+    *panels = embi_panels_of(n - *singles);
 }
 
 /* Chooses the kernels. */
@@ -239,17 +239,17 @@ static void plan_products(struct embi_pass *p)
         p->dot = dtype == EMB_F16 ? kern->dot_f16 : kern->dot_bf16;
         p->products = dtype == EMB_F16 ? kern->products_f16 : kern->products_bf16;
     }
-    p->measure = (struct embi_measure){p->s->opts.metric, p->s->opts.farthest, p->s->bound};
+    p->measure =
+        (struct embi_measure){p->s->opts.metric, p->s->opts.farthest, p->s->bound, p->s->opts.bias};
     p->cap = cap_of(p->s);
 }
 
-/* Rows that several queries share while they are in L2. All queries in panels are read again for
- * each piece, so of these a piece has as many rows as there are queries, if it can: then neither is
- * read much more often than the other. */
-static uint64_t rows_of_piece(const struct embi_pass *p, uint64_t row_bytes)
+/* All queries in panels are read again for each piece, so of these a piece has as many rows as there
+ * are queries, if it can: then neither is read much more often than the other. */
+uint64_t embi_piece_rows(size_t panels, uint64_t row_bytes)
 {
-    uint64_t rows = embi_max(4, PIECE_BYTES / row_bytes), lanes = p->panels * EMBI_PANEL;
-    if (p->panels > 0) {
+    uint64_t rows = embi_max(4, PIECE_BYTES / row_bytes), lanes = panels * EMBI_PANEL;
+    if (panels > 0) {
         rows = embi_max(rows, lanes);
         rows = embi_min(rows, PRODUCTS_BYTES / (lanes * sizeof(float)));
         rows = embi_max(1, embi_min(rows, EMBI_BLOCK_ROWS) / TILE_ROWS) * TILE_ROWS;
@@ -264,7 +264,7 @@ static void plan_pieces(struct embi_pass *p)
     uint64_t row_bytes = embi_max(1, p->s->dims * sizeof(float));
     p->piece_rows = EMBI_BLOCK_ROWS;
     if (!p->s->blas && (!p->in_place || p->queries.n > 1))
-        p->piece_rows = rows_of_piece(p, row_bytes);
+        p->piece_rows = embi_piece_rows(p->panels, row_bytes);
     p->item_rows = embi_max(1, ITEM_BYTES / (row_bytes * EMBI_BLOCK_ROWS)) * EMBI_BLOCK_ROWS;
     if (p->s->blas && p->n_workers > EMBI_BLAS_CALLS) {
         uint64_t blocks = p->s->rows / EMBI_BLAS_CALLS / EMBI_BLOCK_ROWS + 1;
@@ -277,7 +277,8 @@ static emb_status run_pass(struct embi_pass *p, emb_err *err)
     struct embi_search *s = p->s;
     double products = (double)s->rows * s->dims * (double)p->queries.n;
     struct embi_pool *pool = embi_search_pool(s, products, &p->n_workers);
-    plan_queries(p);
+    if (!s->blas)
+        embi_plan_queries(p->queries.n, &p->singles, &p->panels);
     plan_products(p);
     plan_pieces(p);
     emb_status status = alloc_pass(p, err);

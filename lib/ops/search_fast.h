@@ -56,6 +56,16 @@ struct embi_pass {
     bool *done;     /* [queries]           */
 };
 
+/* Few queries are multiplied one by one; of many, those that would leave most of a panel empty. */
+void embi_plan_queries(size_t n, size_t *singles, size_t *panels);
+
+/* Rows that several queries share while they are in L2, of row_bytes in f32. */
+uint64_t embi_piece_rows(size_t panels, uint64_t row_bytes);
+
+/* Where rows end .. last-1, those of the next piece, lie, to be asked for while this one is
+ * multiplied. NULL: there are none, or it is not known. */
+const void *embi_next_rows(const emb_table *table, uint64_t end, uint64_t last, size_t *bytes);
+
 /* Puts the rows first .. end-1 (at most piece_rows) among the worker's candidates. */
 emb_status embi_piece_scan(const struct embi_pass *p, struct embi_worker *w, uint64_t first,
                            uint64_t end, emb_err *err);

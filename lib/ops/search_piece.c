@@ -43,17 +43,22 @@ static emb_status load(const struct embi_pass *p, struct embi_worker *w, uint64_
     return status;
 }
 
-/* Where the rows of the next piece lie, to be asked for while this one is multiplied: all of them,
- * so not where most may be left out. NULL: not known. */
+const void *embi_next_rows(const emb_table *table, uint64_t end, uint64_t last, size_t *bytes)
+{
+    if (end == last || !embi_table_direct(table))
+        return NULL;
+    const char *from = embi_table_row(table, end), *to = embi_table_row(table, last - 1);
+    *bytes = (size_t)(to - from) + embi_layout_row_bytes(&table->layout);
+    return from;
+}
+
+/* All of the next piece, so not where most rows may be left out. */
 static const void *next_piece(const struct embi_pass *p, uint64_t end, size_t *bytes)
 {
     const struct embi_search *s = p->s;
-    uint64_t last = embi_min(end + p->piece_rows, s->rows);
-    if (s->opts.allowed || end == last || !embi_table_direct(s->table))
+    if (s->opts.allowed)
         return NULL;
-    const char *from = embi_table_row(s->table, end), *to = embi_table_row(s->table, last - 1);
-    *bytes = (size_t)(to - from) + embi_layout_row_bytes(&s->table->layout);
-    return from;
+    return embi_next_rows(s->table, end, embi_min(end + p->piece_rows, s->rows), bytes);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -137,7 +142,8 @@ static emb_status score_odd_rows(const struct embi_pass *p, struct embi_worker *
         }
         for (size_t q = 0; q < p->queries.n; q++) {
             double score =
-                embi_score(x, norm2, p->queries.v + q * d, p->queries.norm2[q], d, s->opts.metric);
+                embi_score(x, norm2, p->queries.v + q * d, p->queries.norm2[q], d, s->opts.metric) +
+                embi_search_bias(s, w->ids[i]);
             put(p, w, q, embi_key_of_score(&p->measure, p->queries.norm2[q], w->ids[i], score));
         }
     }
@@ -192,7 +198,7 @@ emb_status embi_piece_scan(const struct embi_pass *p, struct embi_worker *w, uin
     if (status || w->n == 0)
         return status;
     p->dot(w->rows, w->n, p->s->dims, p->units, w->dots, w->norm2);
-    embi_rows_reach(&p->measure, w->norm2, w->n, w->u, w->w);
+    embi_rows_reach(&p->measure, w->ids, w->norm2, w->n, w->u, w->w);
     if (p->s->blas)
         multiply_by_blas(p, w, first, end);
     else

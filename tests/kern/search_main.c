@@ -265,11 +265,13 @@ static size_t slow_search(const struct data *t, const double *q, size_t query,
             ++*nonfinite;
             continue;
         }
-        double score = emb_score(x, q, t->dims, o->metric);
+        double bias = o->bias ? o->bias[row] : 0,
+               score = emb_score(x, q, t->dims, o->metric) + bias;
         if (listed(o, query, row) || (o->has_min_score && score < o->min_score))
             continue;
-        long double slow = slow_score(x, q, t->dims, o->metric);
-        CHECK(fabsl(score - slow) <= slack(x, q, t->dims, o->metric, slow),
+        long double slow = slow_score(x, q, t->dims, o->metric) + bias;
+        CHECK(fabsl(score - slow) <=
+                  slack(x, q, t->dims, o->metric, slow) + 0x1p-52L * fabsl((long double)bias),
               "row %llu: score %.17g, not %.20Lg", (unsigned long long)row, score, slow);
         hits[n++] = (emb_hit){row, score};
     }
@@ -590,6 +592,42 @@ static void test_batches(void)
     }
 }
 
+/* Biases that hardly count, that decide nearly alone, that are all the same, and that are beyond what
+ * the fast way takes; in both directions, with ties. */
+static void test_biases(void)
+{
+    static const emb_dtype types[] = {EMB_F32, EMB_BF16};
+    static const double sizes[] = {1e-6, 1, 1e4, 0, 1e30};
+    enum { V = 1500, D = 21, N = 20 };
+    double *bias = take(V * sizeof *bias);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        double *m = random_matrix(V, D, 1), *q = random_matrix(N, D, 1);
+        put_odd_rows(m, D, 1e37, 1e-7);
+        for (int c = 0; c < D; c++) {
+            m[900 * D + c] = m[300 * D + c]; /* equal rows, equal biases */
+            q[3 * D + c] *= 1e-9;            /* queries that the fast way leaves */
+            q[4 * D + c] *= 1e9;
+            q[5 * D + c] = 0;
+        }
+        struct data table = make_table(V, D, types[t], m);
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            for (int r = 0; r < V; r++)
+                bias[r] = sizes[s] != 0 ? sizes[s] * random_unit() : 7;
+            bias[900] = bias[300];
+            for (int farthest = 0; farthest < 2; farthest++) {
+                emb_search_opts o = {.k = 9, .metric = EMB_DOT, .farthest = farthest, .bias = bias};
+                check_search(&table, q, N, o, EMB_F64);
+                check_search(&table, q, 7, o, EMB_F64);
+                o.k = 0;
+                check_search(&table, q, 2, o, EMB_F64);
+            }
+        }
+        free(q);
+        drop_table(&table);
+    }
+    free(bias);
+}
+
 /* Scores that rise or fall with the row, so that every row or none enters after the first; and all
  * the same but the last bits. */
 static void test_order_of_scores(void)
@@ -708,6 +746,9 @@ static void test_refusals(void)
            EMB_BAD_ARG, -1);
     refuse(&t, &block, (emb_search_opts){.k = 1, .center = center}, EMB_BAD_ARG, 2);
     refuse(&t, &block, (emb_search_opts){.k = 1, .backend = (emb_backend)3}, EMB_BAD_ARG, -1);
+    double bias[20] = {[3] = NAN};
+    refuse(&t, &block, (emb_search_opts){.k = 1, .bias = bias}, EMB_BAD_ARG, -1);
+    refuse(&t, &block, (emb_search_opts){.k = 1, .metric = EMB_DOT, .bias = bias}, EMB_BAD_ARG, 3);
     uint64_t row = 3;
     refuse(&t, &block, (emb_search_opts){.k = 1, .exclude = &row}, EMB_BAD_ARG, -1);
     size_t backwards[2] = {1, 0};
@@ -905,6 +946,7 @@ int main(void)
     RUN(test_words());
     RUN(test_filters());
     RUN(test_batches());
+    RUN(test_biases());
     RUN(test_order_of_scores());
     RUN(test_long_and_short_queries());
     RUN(test_many_queries());
