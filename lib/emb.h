@@ -291,6 +291,8 @@ typedef struct emb_open_opts {
     bool head;             /* of a model: the output table, which may be the input embedding */
     bool flat;             /* a tensor with any number of axes is a table of the rows of its last
                               one: [B, L, d] is [B L, d], [d] is [1, d] */
+    bool output;           /* what hidden states are multiplied with: the output table of a model,
+                              where it is known to have one, else the table that is there */
 } emb_open_opts;
 
 /* Opens the table `url`: a path, `path#tensor` (a path that exists with the # in its name wins),
@@ -751,6 +753,68 @@ EMB_API emb_status emb_rope_turn(const emb_rope *rope, uint64_t start, uint64_t 
                                  uint64_t inner, uint64_t first, emb_block *block, emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
+ * Logits
+ *
+ * The score of every token for the next place: h E^T + bias, where h [n, d] are hidden states as the
+ * output table receives them (after the last norm; of models like BERT after the transform before
+ * the decoder), E [V, d] is the output table, which may be the input embedding, and bias [V] is the
+ * model's, where it has one.
+ */
+typedef struct emb_logits emb_logits;
+
+typedef struct emb_logits_opts {
+    size_t size;
+    bool as_model;      /* do what the model does besides: see emb_logits_info */
+    double temperature; /* logits are divided by it, last of all; 0: 1 */
+} emb_logits_opts;
+
+/* What the model does besides the product, whether it is done (opts.as_model) or not:
+ * cap * tanh(scale * (hidden_scale * h E^T + bias) / cap), without a cap what is inside. */
+typedef struct emb_logits_info {
+    uint64_t rows;       /* V */
+    uint32_t dims;       /* d */
+    const char *bias;    /* name of its tensor, or NULL: there is none      (borrowed) */
+    bool known;          /* false: what this model does is not known        */
+    const char *type;    /* model_type of config.json, or NULL              (borrowed) */
+    double hidden_scale; /* T5: d^(-1/2); 1: none                           */
+    double scale;        /* Cohere: logit_scale; Granite: 1 / logits_scaling; 1: none */
+    double soft_cap;     /* Gemma 2: final_logit_softcapping; 0: none       */
+} emb_logits_info;
+
+/* `table` was opened with opts.output, and lives until the close; any other table is multiplied as
+ * it is, without a bias. EMB_BAD_DATA: the bias has not V finite entries. EMB_UNSUPPORTED, with
+ * as_model: the table is no model's, or what its type of model does is not known. EMB_BAD_ARG: a
+ * temperature that is not finite or not above 0. Close with emb_logits_close (NULL is allowed). */
+EMB_API emb_status emb_logits_open(const emb_table *table, const emb_logits_opts *opts,
+                                   emb_logits **logits, emb_err *err);
+EMB_API void emb_logits_close(emb_logits *logits);
+EMB_API const emb_logits_info *emb_logits_describe(const emb_logits *logits);
+
+/* For each of the n hidden states [n, d] (f32 or f64) its k highest logits: hits[i * k ..] holds
+ * counts[i] of them, best first; k and the order are those of emb_search by EMB_DOT with a bias:
+ * scale and cap do not change it, though they may round two scores to one. Statuses as there. */
+EMB_API emb_status emb_logits_top(const emb_logits *logits, const emb_block *h, uint64_t k,
+                                  emb_hit *hits /* [n, k] */, size_t *counts /* [n] */,
+                                  emb_search_info *info, emb_err *err);
+
+/* The logits of rows first .. first+rows-1 for each hidden state: out[i * stride + r - first] of
+ * hidden state i and row r, in f32; sums of products in f32, so off by at most about d 2^-24 |h|
+ * |row|. With log_sums [n] (emb_logits_log_sums) probabilities: exp(logit - log_sums[i]). A row
+ * with NaN gives NaN. EMB_RANGE: some of these rows are not there. EMB_BAD_DATA with err->at = i:
+ * hidden state i holds NaN or an infinity. EMB_BAD_ARG: as for emb_search. */
+EMB_API emb_status emb_logits_rows(const emb_logits *logits, const emb_block *h, uint64_t first,
+                                   uint64_t rows, const double *log_sums, float *out, size_t stride,
+                                   emb_err *err);
+
+/* log_sums[i] = the logarithm of the sum of exp(logit) over all rows, summed in double precision;
+ * NaN left out. */
+EMB_API emb_status emb_logits_log_sums(const emb_logits *logits, const emb_block *h,
+                                       double *log_sums, emb_err *err);
+
+/* Rows of logits [n, V] become probabilities, in place: of f32. */
+EMB_API emb_status emb_logits_softmax(const emb_logits *logits, emb_block *rows, emb_err *err);
+
+/* ------------------------------------------------------------------------------------------------
  * What a table costs
  */
 
@@ -869,7 +933,8 @@ EMB_API emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_arr
                                    emb_err *err);
 
 /* Appends rows to the current array: block.dims must be the product of the shape after its first
- * axis, or the last axis alone; block.dtype that of the array. tokens [block.rows], or NULL where
+ * axis, or the last axis alone; block.dtype that of the array. A single row without tokens may also
+ * be a part of one: the next elements, in formats that are not lines of text. tokens [block.rows], or NULL where
  * opts.tokens was not set, or opts.all_tokens was. EMB_BAD_DATA with err->at = the row of the
  * file: its token is one that the format cannot hold. */
 EMB_API emb_status emb_writer_put(emb_writer *writer, const emb_block *block, const emb_str *tokens,

@@ -27,6 +27,7 @@ struct embi_model {
     struct embi_tokenizer tokenizer; /* empty until it is needed */
     bool tokenizer_found;
     size_t table; /* the tensor that was opened */
+    bool output;  /* it was asked for as what hidden states are multiplied with */
 };
 
 /* Opens a model directory. *model is freed by embi_model_free. */

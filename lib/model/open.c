@@ -5,24 +5,33 @@
 #include "model/target.h"
 #include "util/err.h"
 
-/* Which tensor of the model is meant. */
-static emb_status choose(struct embi_model *m, const char *name, bool head, emb_err *err)
+/* The output table, where it is not the tensor m->table already. */
+static emb_status choose_output(struct embi_model *m, emb_err *err)
 {
-    size_t input, found;
+    size_t found;
     int tied;
+    emb_status status = embi_choose_head(m, m->table, &found, err);
+    if (status || found != EMBI_NO_TENSOR) {
+        m->table = found;
+        return status;
+    }
+    status = embi_model_tied(m, m->table, found, &tied, err);
+    if (status || tied == 1 || (tied < 0 && m->output))
+        return status;
+    return embi_fail(err, EMB_UNSUPPORTED, -1, "%sno output table is stored",
+                     m->output ? "" : "--head: ");
+}
+
+/* Which tensor of the model is meant. */
+static emb_status choose(struct embi_model *m, const char *name, const emb_open_opts *opts,
+                         emb_err *err)
+{
+    bool head = EMBI_HAS(opts, head) && opts->head;
     if (name)
         return embi_choose_named(m, name, &m->table, err);
-    emb_status status = embi_choose_input(m, &input, err);
-    m->table = input;
-    if (status || !head)
-        return status;
-    status = embi_choose_head(m, input, &found, err);
-    if (!status && found != EMBI_NO_TENSOR)
-        m->table = found;
-    else if (!status && (status = embi_model_tied(m, input, found, &tied, err)) == EMB_OK &&
-             tied != 1)
-        status = embi_fail(err, EMB_UNSUPPORTED, -1, "--head: no output table is stored");
-    return status;
+    m->output = EMBI_HAS(opts, output) && opts->output;
+    emb_status status = embi_choose_input(m, &m->table, err);
+    return status || (!head && !m->output) ? status : choose_output(m, err);
 }
 
 static bool is_named(const emb_open_opts *opts)
@@ -34,7 +43,7 @@ static bool is_named(const emb_open_opts *opts)
 static emb_status open_model(const emb_ctx *ctx, struct embi_model *m, const char *name,
                              const emb_open_opts *opts, emb_table **table, emb_err *err)
 {
-    emb_status status = choose(m, name, EMBI_HAS(opts, head) && opts->head, err);
+    emb_status status = choose(m, name, opts, err);
     if (status) {
         embi_model_free(m);
         return status;

@@ -30,6 +30,7 @@ static bool ends_in(emb_str name, const char *end)
            (name.n == n || name.s[name.n - n - 1] == '.');
 }
 
+#define GGUF_BIAS "output.bias"
 #define PER_LAYER "embed_tokens_per_layer.weight"
 
 static bool is_bias_name(emb_str name)
@@ -86,14 +87,14 @@ static bool is_bias_shape(const struct embi_tensor *t, int *axis)
     return t->ndim == 1 || (t->ndim == 2 && t->shape[0] == 1);
 }
 
-/* Is it an output bias? Names that other layers may have too need the length. */
-static bool is_bias(const struct finding *f, emb_str name, const struct embi_tensor *t, int *axis)
+/* Is it an output bias? Names that other layers may have too need the length, `rows`. */
+static bool is_bias(uint64_t rows, emb_str name, const struct embi_tensor *t, int *axis)
 {
     if (!is_bias_shape(t, axis))
         return false;
     if (is_bias_name(name))
         return true;
-    return ends_in(name, "decoder.bias") && t->shape[*axis] == f->embedding->shape[0] &&
+    return ends_in(name, "decoder.bias") && t->shape[*axis] == rows &&
            embi_name_match(name, "decoder.bias") == EMBI_NAME_SURE;
 }
 
@@ -154,9 +155,29 @@ static emb_status look_at(struct finding *f, size_t i, emb_err *err)
     emb_status status = embi_weights_read(&f->m->weights, i, &t, err);
     if (status)
         return status;
-    if (is_bias(f, name, t, &axis))
+    if (is_bias(f->embedding->shape[0], name, t, &axis))
         return add(f, i, EMBI_VOCAB_BIAS, axis, err);
     return t->ndim == 2 ? look_at_table(f, i, t, role, err) : EMB_OK;
+}
+
+emb_status embi_output_bias_find(struct embi_model *m, uint64_t rows, size_t *tensor, emb_err *err)
+{
+    struct embi_weights *w = &m->weights;
+    *tensor = EMBI_NO_TENSOR;
+    for (size_t i = 0; i < w->n_tensors && *tensor == EMBI_NO_TENSOR; i++) {
+        const struct embi_tensor *t;
+        emb_str name = w->tensors[i].name;
+        int axis;
+        bool gguf = m->config.gguf && embi_str_is(name, GGUF_BIAS);
+        if (!name.s || (!gguf && !is_bias_name(name) && !ends_in(name, "decoder.bias")))
+            continue;
+        emb_status status = embi_weights_read(w, i, &t, err);
+        if (status)
+            return status;
+        if (gguf || is_bias(rows, name, t, &axis))
+            *tensor = i;
+    }
+    return EMB_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------

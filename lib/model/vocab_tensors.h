@@ -43,6 +43,10 @@ emb_status embi_vocab_tensors_find(struct embi_model *m, struct embi_vocab_tenso
                                    emb_err *err);
 void embi_vocab_tensors_free(struct embi_vocab_tensors *v);
 
+/* The bias of a model's output table, which has `rows` rows: the first tensor with such a name and
+ * one axis, or [1, V]. Its length is not judged. *tensor EMBI_NO_TENSOR: there is none. */
+emb_status embi_output_bias_find(struct embi_model *m, uint64_t rows, size_t *tensor, emb_err *err);
+
 /* "embedding", "head", "bias", "per-layer table"; with "copy of" where it is one. Constant. */
 const char *embi_vocab_role_name(const struct embi_vocab_tensors *v, size_t i);
 

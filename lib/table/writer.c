@@ -207,6 +207,13 @@ static bool tokens_of(const struct embi_sink *s, const emb_block *block, const e
     return embi_inside(s->elements, n, a->shape[0] * entry);
 }
 
+/* A part of a row: for what is too large to be held as a whole row. */
+static bool is_part(const struct embi_sink *s, const emb_block *block)
+{
+    return block->rows == 1 && !s->tokens && emb_dtype_block(block->dtype) == 1 &&
+           !(s->format->caps & (EMBI_FMT_LINES | EMBI_FMT_DECIMAL));
+}
+
 emb_status emb_writer_put(emb_writer *w, const emb_block *block, const emb_str *tokens,
                           emb_err *err)
 {
@@ -216,7 +223,7 @@ emb_status emb_writer_put(emb_writer *w, const emb_block *block, const emb_str *
     const emb_array *a = &s->arrays[s->current];
     uint64_t last = a->ndim > 1 ? a->shape[a->ndim - 1] : 1;
     if (block->dtype != a->dtype ||
-        (block->dims != last && block->dims != product(a->shape, 1, a->ndim)))
+        (block->dims != last && block->dims != product(a->shape, 1, a->ndim) && !is_part(s, block)))
         return embi_fail(err, EMB_BAD_ARG, -1, "put: expected rows of %llu %s, found %u %s",
                          (unsigned long long)last, emb_dtype_name(a->dtype), block->dims,
                          emb_dtype_name(block->dtype));

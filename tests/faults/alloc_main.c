@@ -477,12 +477,43 @@ static emb_status run_resize(struct world *w, const struct scenario *s)
     return status;
 }
 
+/* Of a model with a bias: the highest, probabilities, and many hidden states at once. */
+static emb_status run_logits(struct world *w, const struct scenario *s)
+{
+    enum { N = 20, D = 24, V = 61 };
+    static float h[N][D], out[N][V];
+    emb_hit hits[2 * N];
+    size_t counts[N];
+    double sums[N];
+    emb_open_opts opts = {.size = sizeof opts, .output = true};
+    emb_block block = {h, N, D, EMB_F32, 0};
+    emb_logits *l = NULL;
+    for (int i = 0; i < N * D; i++)
+        h[i / D][i % D] = (float)(i % 7) - 3;
+    emb_status status = emb_table_open(w->ctx, s->url, &opts, &w->table, &w->err);
+    if (!status)
+        status = emb_logits_open(w->table, NULL, &l, &w->err);
+    if (!status)
+        status = emb_logits_top(l, &block, 2, hits, counts, NULL, &w->err);
+    if (!status)
+        status = emb_logits_log_sums(l, &block, sums, &w->err);
+    if (!status)
+        status = emb_logits_rows(l, &block, 0, V, sums, out[0], V, &w->err);
+    if (!status) {
+        add(w, hits, sizeof hits);
+        add(w, out, sizeof out);
+    }
+    emb_logits_close(l);
+    return status;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * The sweep
  */
 #define GOLDEN(name) "data/golden/" name
 
 static const struct scenario scenarios[] = {
+    {"logits", run_logits, .url = "data/positions/models/gptj"},
     {"rotary positions", run_positions, .url = GOLDEN("hf/llama_sharded")},
     {"rotary positions with lists", run_positions, .url = GOLDEN("hf/llama_sharded/config.json"),
      .format = "longrope:original_max_position_embeddings=2,short_factor=[1,1,1,1],"

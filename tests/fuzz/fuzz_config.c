@@ -1,7 +1,21 @@
-/* fuzz_config.c - config.json of a model. */
+/* fuzz_config.c - config.json of a model: its tables, and what it does with logits. */
 #include "fuzz.h"
 
-#include "model/config.h"
+#include "model/head_scale.h"
+
+#include <math.h>
+
+/* Factors are finite and above 0, a cap 0 or above. */
+static void check_scale(const char *text, size_t size, const struct embi_config *config)
+{
+    struct embi_head_scale scale;
+    emb_err err;
+    if (fuzz_went_well(embi_head_scale_parse(text, size, config, 64, &scale, &err), &err)) {
+        CHECK(isfinite(scale.hidden) && scale.hidden > 0);
+        CHECK(isfinite(scale.scale) && scale.scale > 0);
+        CHECK(isfinite(scale.cap) && scale.cap >= 0);
+    }
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -15,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CHECK(config.tied >= -1 && config.tied <= 1);
         for (int i = 0; i < config.n_widths; i++)
             CHECK(embi_config_has_width(&config, config.widths[i]));
+        check_scale(text, size, &config);
     }
     free(text);
     return 0;
