@@ -7,7 +7,7 @@
 
 const struct cmd *const commands[] = {&cmd_lookup, &cmd_similar,  &cmd_stats,  &cmd_ls,
                                       &cmd_check,  &cmd_init,     &cmd_resize, &cmd_convert,
-                                      &cmd_plan,   &cmd_position, NULL};
+                                      &cmd_plan,   &cmd_position, &cmd_logits, NULL};
 
 const struct cmd *find_command(const char *name)
 {

@@ -53,6 +53,7 @@ static int open_opts(struct run *run, emb_open_opts *opts)
                             .tensor = c->tensor,
                             .vocab = c->vocab,
                             .head = c->head,
+                            .output = c->output_table,
                             .input_dtype = c->input_dtype,
                             .raw_offset = c->offset,
                             .limit_rows = c->limit,

@@ -14,7 +14,7 @@ struct run;
 struct common {
     /* table */
     const char *table, *format, *tensor, *vocab, *shape;
-    bool head;
+    bool head, output_table; /* output_table: what hidden states are multiplied with */
     emb_dtype input_dtype;
     uint64_t offset, limit;
     bool has_limit;

@@ -19,6 +19,7 @@ import table_convert  # noqa: E402
 import table_gguf     # noqa: E402
 import table_ids      # noqa: E402
 import table_kinds    # noqa: E402
+import table_logits   # noqa: E402
 import table_models   # noqa: E402
 import table_npy      # noqa: E402
 import table_output   # noqa: E402
@@ -30,7 +31,7 @@ import table_zip      # noqa: E402
 
 CASES = [c for table in (table_safetensors, table_npy, table_words, table_kinds, table_ids, table_output,
                        table_models, table_torch, table_gguf, table_zip,
-                       table_convert, table_positions)
+                       table_convert, table_positions, table_logits)
          for c in table.CASES]
 SECONDS = 10
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Check `embtool position` against positions/: the tables and turned queries of make_positions.py.
+"""Check `embtool position` and `logits` against positions/: the tables, turned queries and logits of make_positions.py.
 
     check_positions.py EMBTOOL [--data DIR] [-v]
 
 Python 3 standard library only. Each rotary case is asked for in up to three ways: by its config.json, by the same
 in the older spelling, and by options. Tolerances are those that a float32 angle and a float64 one both keep: per value
 scale * ((4 + 2 blend) * 2^-24 * t * f + 2^-22) at position t and frequency f, blend being the factor of yarn and llama3 (their
-blend weight is rounded too) and else 0; of a turned pair that times its length + 0.1. Sinusoids: one rounding to float32.
+blend weight is rounded too) and else 0; of a turned pair that times its length + 0.1. Sinusoids: one rounding to float32. Logits: 1e-5, as
+the model has them (--as-model), and plain; the highest of each hidden state in order where they are further apart; softmax 3e-6.
 """
 import argparse
 import json
@@ -39,13 +40,18 @@ class Check:
         self.tool, self.data, self.verbose = str(Path(tool).resolve()), data, verbose
         self.passed = self.failed = 0
 
-    def position(self, *args):
-        out = Path("out.npy")
-        r = subprocess.run([self.tool, "position", *map(str, args), "--force", "-o", out], capture_output=True, text=True,
-                           timeout=60)
+    def run(self, *args):
+        r = subprocess.run([self.tool, *map(str, args)], capture_output=True, text=True, timeout=60)
         if r.returncode:
             raise ValueError(f"{' '.join(map(str, args))}: exit {r.returncode}: {r.stderr.strip()}")
-        return npy(out)
+        return r.stdout
+
+    def array(self, *args):
+        self.run(*args, "--force", "-o", "out.npy")
+        return npy("out.npy")
+
+    def position(self, *args):
+        return self.array("position", *args)
 
     def near(self, got, want, tolerance):
         """Shapes are equal, and no value is further off than its tolerance."""
@@ -111,6 +117,26 @@ class Check:
         got = self.position("rope", "--apply", self.data / c[name], "--start", c["start"], *options)
         self.near(got, self.file(c[want]), tolerance)
 
+    def logits(self, c):
+        shape, want = self.file(c["logits"])
+        model, h, scale = ["-t", self.data / c["model"]], self.data / c["h"], c.get("scale", 1)
+        self.near(self.array("logits", h, *model, "--as-model"), (shape, want), lambda i: 1e-5)
+        self.near(self.array("logits", h, *model), (shape, [x / scale for x in want]), lambda i: 1e-5 / scale)
+        v = shape[-1]
+        rows = [want[i:i + v] for i in range(0, len(want), v)]
+        shares = [math.exp(x) / math.fsum(map(math.exp, row)) for row in rows for x in row]
+        self.near(self.array("logits", h, *model, "--as-model", "--softmax"), (shape, shares), lambda i: 3e-6)
+        lines = [line.split("\t") for line in self.run("logits", h, *model, "--as-model", "--softmax", "-k", 5).splitlines()]
+        if [int(line[0]) for line in lines] != [i for i in range(len(rows)) for _ in range(5)]:
+            raise ValueError("not 5 lines for each hidden state")
+        for at, (row, _, token, score, share) in enumerate(lines):
+            row, token, place = int(row), int(token), at % 5
+            best = sorted(rows[row], reverse=True)[place]
+            if abs(rows[row][token] - best) > 2e-5 or abs(float(score) - best) > 2e-5 * max(1, abs(best)):
+                raise ValueError(f"row {row} place {place}: token {token} with {score}, expected {best}")
+            if abs(float(share) - shares[row * v + token]) > 3e-6:
+                raise ValueError(f"row {row} token {token}: {share}, expected {shares[row * v + token]}")
+
     def ways(self, name, c):
         """Names and options that select the case."""
         style = [] if c["style"] == "neox" else ["--style", c["style"]]
@@ -149,6 +175,8 @@ class Check:
                     for want in (f"{x}_rot_f32", f"{x}_rot_f64"):
                         if want in c:
                             self.case(f"rope {name} {way} {want}", self.turned, c, options, x, want)
+        for name, c in manifest["logits"].items():
+            self.case(f"logits {name}", self.logits, c)
 
 
 def main():
