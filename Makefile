@@ -56,6 +56,9 @@ SANFLAGS := $(if $(SAN),$(san_$(SAN))) $(if $(COV),$(cov_flags))
 
 ZLIB_CFLAGS := $(shell pkg-config --cflags zlib 2>/dev/null)
 ZLIB_LIBS   := $(or $(shell pkg-config --libs zlib 2>/dev/null),-lz)
+# Patterns and characters, for splitting text as tokenizers do.
+TEXT_CFLAGS := $(shell pkg-config --cflags libpcre2-8 libutf8proc 2>/dev/null)
+TEXT_LIBS   := $(or $(shell pkg-config --libs libpcre2-8 libutf8proc 2>/dev/null),-lpcre2-8 -lutf8proc)
 
 # OpenBLAS goes into a plugin that is loaded when it is first needed; without it there is no plugin.
 BLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
@@ -64,8 +67,8 @@ have_blas   := $(shell echo 'int main(void) { openblas_set_num_threads(1); retur
                  $(CC) $(BLAS_CFLAGS) -include cblas.h -xc - -o /dev/null $(BLAS_LIBS) 2>/dev/null && echo yes)
 
 override CFLAGS += $(CSTD) $(OPT) $(EXACT) $(WARN) $(SANFLAGS) -fvisibility=hidden -fPIC -pthread
-CPPFLAGS += -Ilib $(ZLIB_CFLAGS)
-LDLIBS   := $(ZLIB_LIBS) -pthread -lm -ldl
+CPPFLAGS += -Ilib $(ZLIB_CFLAGS) $(TEXT_CFLAGS)
+LDLIBS   := $(ZLIB_LIBS) $(TEXT_LIBS) -pthread -lm -ldl
 
 # The version is said in emb.h, once. The soname has what changes with the library's interface: the first number, and
 # while that is 0, the second.
@@ -163,7 +166,7 @@ $(scripts:%=$(BUILD)/completion/%): $(BUILD)/embtool-gen
 
 # ---------------------------------------------------------------- what apt brings (Debian 12 and 13, Ubuntu)
 
-BUILD_PACKAGES := gcc make pkg-config libc6-dev zlib1g-dev libopenblas-dev
+BUILD_PACKAGES := gcc make pkg-config libc6-dev zlib1g-dev libpcre2-dev libutf8proc-dev libopenblas-dev
 TEST_PACKAGES  := $(BUILD_PACKAGES) g++ libcriterion-dev python3 python3-venv binutils git valgrind \
                   clang libclang-rt-dev cppcheck universal-ctags locales-all mandoc groff-base zsh fish
 # Their findings differ by version, so the lint skips another one. A release that has left them behind tests without.
