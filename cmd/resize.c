@@ -46,7 +46,8 @@ static const struct opt options[] = {
         "--rows may cut rows off the end; without --rows: spare rows go"),
     OPT("init", 0, OPT_TEXT, AT(init), "HOW",
         "what new rows hold: mean (default), zeros, normal[:STD], covariance[:SCALE], copy:TOKEN, "
-        "mean-of:T1+T2 or from:FILE",
+        "mean-of:T1+T2, subword (of a model: the mean of what the token's text was split into) or "
+        "from:FILE",
         .aliases = " fill dist "),
     COMMON_SEED,
     OPT_HEADING("Output"),

@@ -117,14 +117,14 @@ static const struct {
     {"mean", EMB_FILL_MEAN, NO_VALUE},  {"zeros", EMB_FILL_ZEROS, NO_VALUE},
     {"normal", EMB_FILL_NORMAL, SCALE}, {"covariance", EMB_FILL_COVARIANCE, SCALE},
     {"copy", EMB_FILL_ROWS, TOKEN},     {"mean-of", EMB_FILL_ROWS, TOKENS},
-    {"from", EMB_FILL_TABLE, TABLE},
+    {"from", EMB_FILL_TABLE, TABLE},    {"subword", EMB_FILL_PIECES, NO_VALUE},
 };
 
 static int unknown_init(struct resize *rz)
 {
     return usage_error(rz->run,
                        "--init %s: expected mean, zeros, normal[:STD], covariance[:SCALE], "
-                       "copy:TOKEN, mean-of:T1+T2 or from:FILE",
+                       "copy:TOKEN, mean-of:T1+T2, subword or from:FILE",
                        rz->opts->init);
 }
 

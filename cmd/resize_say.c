@@ -43,6 +43,34 @@ static void text_pair(struct out *out, const char *key, uint64_t before, uint64_
     out_byte(out, '\n');
 }
 
+/* What the text of token i was split into; n 0 where it was not. */
+static emb_token_pieces pieces_of(const struct resize *rz, size_t i)
+{
+    const emb_token_pieces *pieces = rz->model_plan ? rz->model_plan->pieces : NULL;
+    return pieces ? pieces[i] : (emb_token_pieces){NULL, 0};
+}
+
+static emb_str token_of(const struct resize *rz, uint64_t row)
+{
+    emb_str token = {"", 0};
+    emb_err err;
+    return emb_table_token(rz->table, row, &token, &err) == EMB_OK ? token : (emb_str){"", 0};
+}
+
+static void text_pieces(const struct resize *rz, struct out *out, size_t i)
+{
+    emb_token_pieces pieces = pieces_of(rz, i);
+    if (pieces.n == 0)
+        return;
+    out_text(out, "pieces\t");
+    out_token(out, rz->plan.added[i].token, '\t');
+    for (size_t k = 0; k < pieces.n; k++) {
+        out_byte(out, '\t');
+        out_token(out, token_of(rz, pieces.rows[k]), '\t');
+    }
+    out_byte(out, '\n');
+}
+
 static void say_text(const struct resize *rz, struct out *out)
 {
     const emb_resize *plan = &rz->plan;
@@ -56,6 +84,7 @@ static void say_text(const struct resize *rz, struct out *out)
         if (rz->model_plan && !t->present)
             out_text(out, rz->model_plan->special[i] ? "\tspecial" : "\tplain");
         out_byte(out, '\n');
+        text_pieces(rz, out, i);
     }
     text_pair(out, "rows", plan->old_rows, plan->rows);
     text_u64(out, "dims", rz->info.dims);
@@ -87,6 +116,23 @@ static void json_u64(struct out *out, const char *key, uint64_t x)
     out_byte(out, ',');
 }
 
+/* ,"pieces":[{"token":"a","id":0},...] */
+static void json_pieces(const struct resize *rz, struct out *out, size_t i)
+{
+    emb_token_pieces pieces = pieces_of(rz, i);
+    if (pieces.n == 0)
+        return;
+    out_text(out, ",\"pieces\":[");
+    for (size_t k = 0; k < pieces.n; k++) {
+        out_text(out, k ? ",{" : "{");
+        out_json_token(out, "token", token_of(rz, pieces.rows[k]));
+        out_text(out, "\"id\":");
+        out_u64(out, pieces.rows[k]);
+        out_byte(out, '}');
+    }
+    out_byte(out, ']');
+}
+
 static void json_tokens(const struct resize *rz, struct out *out, const char *key, bool present)
 {
     bool any = false;
@@ -101,6 +147,7 @@ static void json_tokens(const struct resize *rz, struct out *out, const char *ke
         out_u64(out, t->row);
         if (rz->model_plan && !present)
             out_text(out, rz->model_plan->special[i] ? ",\"special\":true" : ",\"special\":false");
+        json_pieces(rz, out, i);
         out_byte(out, '}');
         any = true;
     }

@@ -244,6 +244,9 @@ int resize_check_table_opts(struct resize *rz)
                          : o->no_tokenizer ? "--no-tokenizer"
                          : o->link         ? "--link"
                                            : NULL;
+    if (!option && o->init && strcmp(o->init, "subword") == 0)
+        return usage_error(rz->run, "--init subword splits texts with the tokenizer of a model "
+                                    "directory: a single file has none");
     if (!option)
         return EXIT_DONE;
     return usage_error(rz->run, "%s is for model directories: %s is a single file", option,

@@ -1136,8 +1136,11 @@ typedef enum emb_fill {
                             the n rows of the mean, g_i standard normal: a deviate of the normal
                             distribution with that mean and scale * covariance of the rows */
     EMB_FILL_ROWS,       /* the mean of `fill_rows`; of one row its very bits */
-    EMB_FILL_TABLE       /* rows of `fill_table`: by token if it has tokens, else one after another;
+    EMB_FILL_TABLE,      /* rows of `fill_table`: by token if it has tokens, else one after another;
                             new rows without a token that it has no row for get the mean row */
+    EMB_FILL_PIECES      /* of a model: the mean of the rows of the pieces that its tokenizer, as it
+                            is, splits the token's text into, each as often as it occurs; new rows
+                            without a token get the mean row. Single tables: EMB_BAD_ARG */
 } emb_fill;
 
 typedef struct emb_resize_opts {
@@ -1223,7 +1226,8 @@ EMB_API emb_status emb_resize_beside(const emb_table *table, const char *path, c
  * bit-equal to what they copy), output biases [V] and [1, V], tables of each layer. The plan is
  * that of the embedding (emb_resize_plan), and what new rows hold is made for each table from its
  * own rows; new entries of biases are 0, or with EMB_FILL_ROWS the mean of the entries of these
- * rows. With EMB_FILL_TABLE only the embedding's rows come from there; other tables get their mean
+ * rows. With EMB_FILL_PIECES all tables use the same pieces; there must be a tokenizer.json, and
+ * what it asks for must be known. With EMB_FILL_TABLE only the embedding's rows come from there; other tables get their mean
  * rows.
  *
  * What is written is a new directory: shards without such tensors and all other files are taken
@@ -1262,6 +1266,12 @@ typedef struct emb_model_resize_opts {
     const emb_token_role *roles; /* [n_roles] a token becomes the pad, eos ... of the model */
     size_t n_roles;
 } emb_model_resize_opts;
+
+/* Into which pieces a token's text was split, by their rows. */
+typedef struct emb_token_pieces {
+    const uint64_t *rows; /* [n] in the order of the text */
+    size_t n;
+} emb_token_pieces;
 
 /* A tensor that changes. */
 typedef struct emb_model_tensor {
@@ -1302,6 +1312,8 @@ typedef struct emb_model_plan {
     const char *const *warnings; /* [n_warnings] one sentence each: files that will hold the old
                                     tables, new rows that are nearly equal, a missing head  */
     size_t n_warnings;
+    const emb_token_pieces *pieces; /* [rows->n_added] with EMB_FILL_PIECES: of each new token,
+                                       none of one that is there already; else NULL */
 } emb_model_plan;
 
 /* Plans the resize of the model that `table` is the embedding of: the table was opened by the path

@@ -98,7 +98,7 @@ emb_status embi_fill_check(const emb_table *table, const emb_resize *plan, const
     if (o->fill == EMB_FILL_NORMAL && !emb_dtype_is_float(table->layout.dtype))
         return embi_fail(err, EMB_BAD_ARG, -1, "normal deviates are no %s",
                          emb_dtype_name(table->layout.dtype));
-    return o->fill > EMB_FILL_TABLE
+    return o->fill > EMB_FILL_PIECES
                ? embi_fail(err, EMB_BAD_ARG, -1, "unknown fill %d", (int)o->fill)
                : EMB_OK;
 }
@@ -145,24 +145,25 @@ static emb_status mean_row(struct embi_fill *f, emb_err *err)
     return status;
 }
 
-/* f->mean = the mean of fill_rows. */
-static emb_status mean_of_rows(struct embi_fill *f, emb_err *err)
+/* mean [d] = the mean of rows [n]. */
+static emb_status mean_of_rows(const struct embi_fill *f, const uint64_t *rows, size_t n,
+                               double *mean, emb_err *err)
 {
-    double *row = malloc(f->d * sizeof *row + 1), *mean = f->mean;
+    double *row = malloc(f->d * sizeof *row + 1);
     emb_status status = EMB_OK;
     if (!row)
         return embi_fail_memory(err, f->d * sizeof *row, "a row");
     memset(mean, 0, f->d * sizeof *mean);
-    for (size_t i = 0; !status && i < f->o.n_fill_rows; i++) {
-        status = embi_fetch_row_f64(f->table, f->o.fill_rows[i], row, err);
+    for (size_t i = 0; !status && i < n; i++) {
+        status = embi_fetch_row_f64(f->table, rows[i], row, err);
         if (!status && !embi_all_finite(row, embi_dot_f64(row, row, f->d), f->d))
             status = embi_fail(err, EMB_BAD_DATA, (int64_t)i,
-                               "row %" PRIu64 " holds NaN or an infinity", f->o.fill_rows[i]);
+                               "row %" PRIu64 " holds NaN or an infinity", rows[i]);
         for (uint32_t c = 0; !status && c < f->d; c++)
             mean[c] += row[c];
     }
     for (uint32_t c = 0; !status && c < f->d; c++)
-        mean[c] /= (double)f->o.n_fill_rows;
+        mean[c] /= (double)n;
     free(row);
     return status;
 }
@@ -174,7 +175,7 @@ static emb_status make_same(struct embi_fill *f, emb_err *err)
     if (f->o.fill == EMB_FILL_ROWS && f->o.n_fill_rows == 1)
         return embi_fetch(f->table, f->o.fill_rows[0], 1, f->dtype, f->same, err);
     if (f->o.fill == EMB_FILL_ROWS)
-        status = mean_of_rows(f, err);
+        status = mean_of_rows(f, f->o.fill_rows, f->o.n_fill_rows, f->mean, err);
     else if (f->o.fill != EMB_FILL_ZEROS)
         status = mean_row(f, err);
     if (!status)
@@ -184,11 +185,13 @@ static emb_status make_same(struct embi_fill *f, emb_err *err)
     return round_values(f, f->mean, f->d, f->same, err);
 }
 
-/* Does a new row get the mean row that fill_table has no row for? */
+/* Does a new row get the mean row, for which fill_table or made_of has nothing else? */
 static bool needs_mean(const struct embi_fill *f)
 {
     const struct embi_vocab *names;
     emb_err err;
+    if (f->o.fill == EMB_FILL_PIECES)
+        return f->made_of->any_without;
     if (f->o.fill != EMB_FILL_TABLE)
         return f->o.fill != EMB_FILL_NORMAL;
     if (embi_table_vocab(f->o.fill_table, &names, &err))
@@ -197,11 +200,15 @@ static bool needs_mean(const struct embi_fill *f)
 }
 
 emb_status embi_fill_begin(struct embi_fill *f, emb_ctx *ctx, const emb_table *table,
-                           const emb_resize *plan, const emb_resize_opts *opts, emb_err *err)
+                           const emb_resize *plan, const emb_resize_opts *opts,
+                           const struct embi_made_of *made_of, emb_err *err)
 {
     const struct embi_vocab *vocab;
-    *f = (struct embi_fill){.ctx = ctx, .table = table, .plan = plan};
+    *f = (struct embi_fill){.ctx = ctx, .table = table, .plan = plan, .made_of = made_of};
     f->o = embi_resize_opts(opts);
+    if (f->o.fill == EMB_FILL_PIECES && !made_of)
+        return embi_fail(err, EMB_BAD_ARG, -1,
+                         "a single table has no tokenizer that splits a token's text");
     emb_status status = embi_table_vocab(table, &vocab, err);
     if (status || plan->new_rows == 0)
         return status;
@@ -270,6 +277,32 @@ static emb_status rows_of_table(const struct embi_fill *f, uint64_t first, uint6
     return status;
 }
 
+/* One row from those that it is made of: of one row its bits. */
+static emb_status row_of_pieces(const struct embi_fill *f, uint64_t nth, void *dst, emb_err *err)
+{
+    const struct embi_made_of *m = f->made_of;
+    size_t begin = nth ? m->ends[nth - 1] : 0, n = m->ends[nth] - begin;
+    if (n == 0) {
+        memcpy(dst, f->same, f->row_bytes);
+        return EMB_OK;
+    }
+    if (n == 1)
+        return embi_fetch(f->table, m->rows[begin], 1, f->dtype, dst, err);
+    emb_status status = mean_of_rows(f, m->rows + begin, n, f->sums, err);
+    if (!status)
+        status = check_finite(f, f->sums, f->d, err);
+    return status ? status : round_values(f, f->sums, f->d, dst, err);
+}
+
+static emb_status rows_of_pieces(const struct embi_fill *f, uint64_t n, uint64_t nth, char *dst,
+                                 emb_err *err)
+{
+    emb_status status = EMB_OK;
+    for (uint64_t i = 0; !status && i < n; i++, dst += f->row_bytes)
+        status = row_of_pieces(f, nth + i, dst, err);
+    return status;
+}
+
 emb_status embi_fill_rows(const struct embi_fill *f, uint64_t first, uint64_t n, uint64_t nth,
                           void *dst, emb_err *err)
 {
@@ -277,6 +310,8 @@ emb_status embi_fill_rows(const struct embi_fill *f, uint64_t first, uint64_t n,
         return normal_rows(f, first, n, dst, err);
     if (f->o.fill == EMB_FILL_TABLE)
         return rows_of_table(f, first, n, nth, dst, err);
+    if (f->o.fill == EMB_FILL_PIECES)
+        return rows_of_pieces(f, n, nth, dst, err);
     if (f->o.fill == EMB_FILL_COVARIANCE) {
         emb_status status = embi_fill_covariance(f, first, n, err);
         if (!status)

@@ -200,7 +200,7 @@ static emb_status prepare(struct writing *x, emb_ctx *ctx, const emb_resize_opts
     if (!status)
         status = embi_rewrite_init(&x->w, x->table->reader, tensor, layout, x->plan->rows, err);
     if (!status)
-        status = embi_fill_begin(&x->fill, ctx, x->table, x->plan, opts, err);
+        status = embi_fill_begin(&x->fill, ctx, x->table, x->plan, opts, NULL, err);
     if (status)
         return status;
     x->row_bytes = layout->dims * emb_dtype_bytes(layout->dtype);

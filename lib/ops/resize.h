@@ -21,12 +21,23 @@ bool embi_resize_changes_nothing(const emb_resize *plan);
  */
 uint64_t embi_fill_step(uint32_t dims);
 
+/* The rows that each new row is made of (EMB_FILL_PIECES), by its number among the new ones; none:
+ * the mean row. */
+struct embi_made_of {
+    uint64_t *rows;   /* [ends[n - 1]] those of one new row after those of another */
+    size_t *ends;     /* [n] */
+    size_t n;         /* all new rows */
+    size_t cap;       /* of rows */
+    bool any_without; /* some new row is made of none */
+};
+
 struct embi_fill {
     emb_ctx *ctx;
     const emb_table *table;
     const emb_resize *plan;
     emb_resize_opts o;
-    const struct embi_vocab *owners; /* of the rows that make the mean; NULL: all */
+    const struct embi_made_of *made_of; /* EMB_FILL_PIECES; else NULL */
+    const struct embi_vocab *owners;    /* of the rows that make the mean; NULL: all */
     emb_dtype dtype;
     uint32_t d;
     size_t row_bytes;
@@ -41,9 +52,11 @@ struct embi_fill {
 emb_status embi_fill_check(const emb_table *table, const emb_resize *plan, const emb_resize_opts *o,
                            emb_err *err);
 
-/* Reads the table where that is needed. End with embi_fill_end, after failure too. */
+/* Reads the table where that is needed. End with embi_fill_end, after failure too. EMB_BAD_ARG:
+ * EMB_FILL_PIECES without made_of, which may be NULL for the others. */
 emb_status embi_fill_begin(struct embi_fill *f, emb_ctx *ctx, const emb_table *table,
-                           const emb_resize *plan, const emb_resize_opts *opts, emb_err *err);
+                           const emb_resize *plan, const emb_resize_opts *opts,
+                           const struct embi_made_of *made_of, emb_err *err);
 void embi_fill_end(struct embi_fill *f);
 
 /* dst [n, d] of dtype = the new rows first .. first + n - 1, all EMB_ROW_NEW, n at most

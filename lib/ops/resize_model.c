@@ -240,6 +240,8 @@ static emb_status make(emb_model_resize *r, emb_err *err)
     if (!status)
         status = embi_model_resize_edit(r, err);
     if (!status)
+        status = embi_model_resize_split(r, err);
+    if (!status)
         status = embi_new_entries_begin(r, err);
     if (!status)
         status = check_parts(r, err);
@@ -290,6 +292,9 @@ void emb_model_resize_close(emb_model_resize *r)
             free((char *)r->files[i].name);
     free(r->files);
     free(r->special);
+    free(r->made_of.rows);
+    free(r->made_of.ends);
+    free(r->pieces);
     embi_token_fills_free(&r->fills);
     embi_file_edits_free(&r->edits);
     embi_tree_free(&r->tree);

@@ -1,6 +1,6 @@
 /* resize_model.h - the inside of emb_model_resize: resize_model.c plans, resize_model_text.c edits
  * the small files, resize_model_say.c puts the plan into the form of emb.h, resize_model_rows.c
- * makes new entries, resize_model_write.c writes, resize_model_check.c looks at the result.
+ * makes new entries, resize_model_pieces.c splits new tokens, resize_model_write.c writes, resize_model_check.c looks at the result.
  */
 #ifndef EMBI_OPS_RESIZE_MODEL_H
 #define EMBI_OPS_RESIZE_MODEL_H
@@ -41,6 +41,8 @@ struct emb_model_resize {
     emb_model_file *files; /* names of new ones are malloc'd */
     bool *special;         /* [rows.n_added] */
     struct embi_token_fills fills;
+    struct embi_made_of made_of;
+    emb_token_pieces *pieces; /* [rows.n_added] into made_of.rows, or NULL */
     char **warnings;
 };
 
@@ -50,6 +52,10 @@ emb_status embi_model_resize_next_id(emb_model_resize *r, emb_err *err);
 
 /* r->edits = the small files that change; r->special. */
 emb_status embi_model_resize_edit(emb_model_resize *r, emb_err *err);
+
+/* With EMB_FILL_PIECES: r->made_of, r->pieces. Refuses a token that is split into nothing, warns of
+ * one that is unknown as a whole. */
+emb_status embi_model_resize_split(emb_model_resize *r, emb_err *err);
 
 /* Makes r->plan of what is known. */
 emb_status embi_model_resize_say(emb_model_resize *r, emb_err *err);

@@ -61,7 +61,7 @@ static emb_status begin_table(emb_model_resize *r, size_t i, emb_err *err)
     if (status)
         return status;
     e->filled = true;
-    status = embi_fill_begin(&e->fill, r->ctx, table_of(r, i), &r->rows, &o, err);
+    status = embi_fill_begin(&e->fill, r->ctx, table_of(r, i), &r->rows, &o, &r->made_of, err);
     e->fill.number = (uint32_t)i;
     return status;
 }
@@ -109,7 +109,10 @@ static emb_status sample(emb_model_resize *r, uint64_t *first, size_t *n, double
     bool equal = r->o.fill == EMB_FILL_MEAN || r->o.fill == EMB_FILL_ROWS;
     for (*first = 0; run->source != EMB_ROW_NEW; run++)
         *first += run->rows;
-    *n = equal ? 1 : (size_t)embi_min(SAMPLE_ROWS, run->rows);
+    uint64_t differ = run->rows; /* rows without a token are made of no pieces */
+    if (r->o.fill == EMB_FILL_PIECES)
+        differ = embi_max(1, embi_min(run->rows, r->rows.new_rows - r->rows.padding_rows));
+    *n = equal ? 1 : (size_t)embi_min(SAMPLE_ROWS, differ);
     *n = (size_t)embi_min(*n, embi_fill_step(f->d));
     void *rows = malloc(*n * f->row_bytes);
     *x = malloc(*n * f->d * sizeof **x);

@@ -192,6 +192,7 @@ emb_status embi_model_resize_say(emb_model_resize *r, emb_err *err)
     r->plan.dir = r->root;
     r->plan.rows = &r->rows;
     r->plan.special = r->special;
+    r->plan.pieces = r->pieces;
     r->plan.fills = r->fills.list;
     r->plan.n_fills = r->fills.n;
     emb_status status = say_tensors(r, err);

@@ -155,6 +155,8 @@ static void read_posix(struct embi_regex_walk *w, struct set *set)
     w->at += name.n;
     if (embi_regex_peek(w, 1) != ']' || !embi_regex_property(name, &items))
         embi_regex_refuse(w, "a set in [: :]");
+    if (embi_str_is(name, "punct")) /* which \p{Punct} has not */
+        embi_buf_text(&items, "\\p{S}");
     w->at += 2;
     if (inverted)
         add_other(set, "|[^", &items, "]");

@@ -53,7 +53,7 @@ static const struct {
     {"othersymbol", "\\p{So}"},
     {"paragraphseparator", "\\p{Zp}"},
     {"privateuse", "\\p{Co}"},
-    {"punct", "\\p{P}\\p{S}"},
+    {"punct", "\\p{P}"},
     {"punctuation", "\\p{P}"},
     {"separator", "\\p{Z}"},
     {"space", EMBI_REGEX_SPACE},

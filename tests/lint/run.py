@@ -57,7 +57,8 @@ MAY_SEE = {
 }
 BORROWED = {"util/buf.h", "util/json.h"}          # by cmd
 OWNERS = {"zlib.h": "lib/io/zip.c lib/io/inflate.c lib/io/crc.c", "curl/curl.h": "lib/http/", "cblas.h": "lib/blas/",
-          "dlfcn.h": "lib/dev/load.c", "cuda.h": "lib/cuda/"}
+          "dlfcn.h": "lib/dev/load.c", "cuda.h": "lib/cuda/", "pcre2.h": "lib/util/regex.c",
+          "utf8proc.h": "lib/util/unicode.c"}
 
 
 def includes(path):
@@ -135,7 +136,7 @@ def loaded_libraries(build):
     """The program loads no BLAS, curl or CUDA library when it starts."""
     needed = re.findall(r"NEEDED.*\[(.*)\]", output(tool("readelf"), "-d", build / "embtool"))
     sanitizers = {n for n in needed if re.match(r"lib(asan|ubsan|tsan|stdc|gcc)", n)}
-    allowed = {n for n in needed if re.match(r"(libc|libm|libz|libpthread|ld-linux.*)\.so", n)}
+    allowed = {n for n in needed if re.match(r"(libc|libm|libz|libpcre2-8|libutf8proc|libpthread|ld-linux.*)\.so", n)}
     expect(sorted(set(needed) - allowed - sanitizers), "libraries that cost start-up")
 
 
