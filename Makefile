@@ -202,7 +202,7 @@ $(kern_bin) $(peer_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libemb.a
 	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # Between the library and the C library: calls that fail when they are told to (tests/faults/shim.h).
-wrapped := malloc calloc realloc aligned_alloc strdup strndup realpath free mmap munmap \
+wrapped := malloc calloc realloc aligned_alloc strdup strndup asprintf vasprintf realpath free mmap munmap \
            pthread_create open openat close fcntl getdents64 read pread write pwrite fsync fallocate \
            mkdirat linkat renameat renameat2
 fault_bin := $(BUILD)/tests/faults/alloc_main $(BUILD)/tests/faults/embtool

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Patterns come from files: what a search may cost is bounded, in steps and in kilobytes. */
-enum { MOST_STEPS = 10 * 1000 * 1000, MOST_KIB = 64 * 1024 };
+enum { MOST_STEPS = 2 * 1000 * 1000, MOST_KIB = 64 * 1024 };
 
 struct embi_regex {
     pcre2_code *code;
@@ -39,6 +39,8 @@ static emb_status compile(emb_str translated, emb_str pattern, struct embi_regex
                                 PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
                                 &code, &at, how);
     pcre2_compile_context_free(how);
+    if (!regex->code && code == PCRE2_ERROR_HEAP_FAILED)
+        return embi_fail_memory(err, translated.n, "a pattern");
     if (!regex->code)
         return fail_code(err, pattern, code);
     regex->data = pcre2_match_data_create(1, NULL);
@@ -67,7 +69,7 @@ emb_status embi_regex_compile(emb_str pattern, struct embi_regex **regex, emb_er
 {
     struct embi_buf out = {0};
     emb_status status = embi_regex_translate(pattern, &out, err);
-    if (!status && out.failed)
+    if (out.failed) /* whatever else seemed wrong then */
         status = embi_fail_memory(err, out.n, "a pattern");
     if (!status)
         status = make((emb_str){embi_buf_cstr(&out), out.n}, pattern, regex, err);

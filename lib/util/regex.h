@@ -28,7 +28,7 @@ emb_status embi_regex_search(const struct embi_regex *regex, const char *s, size
                              bool *found, size_t *start, size_t *end, emb_err *err);
 
 /* regex_translate.c: appends the pattern in PCRE2's dialect. Nested at most EMBI_REGEX_DEPTH deep.
- */
+ * Where out->failed, neither the status nor what is in out means anything. */
 enum { EMBI_REGEX_DEPTH = 100 };
 emb_status embi_regex_translate(emb_str pattern, struct embi_buf *out, emb_err *err);
 

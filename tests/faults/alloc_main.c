@@ -507,6 +507,25 @@ static emb_status run_logits(struct world *w, const struct scenario *s)
     return status;
 }
 
+/* What new tokens of a model are split into. */
+static emb_status run_split(struct world *w, const struct scenario *s)
+{
+    static const emb_str new_tokens[] = {{"<|Tool|> na\xC3\xAFve", 15}, {"x  12", 5}};
+    emb_resize_opts opts = {
+        .size = sizeof opts, .fill = EMB_FILL_PIECES, .add = new_tokens, .n_add = 2};
+    emb_model_resize *resize;
+    emb_status status = open_table(w, s);
+    if (!status)
+        status = emb_model_resize_open(w->ctx, w->table, &opts, NULL, &resize, &w->err);
+    if (status)
+        return status;
+    const emb_model_plan *plan = emb_model_resize_plan(resize);
+    for (size_t i = 0; i < plan->rows->n_added; i++)
+        add(w, plan->pieces[i].rows, plan->pieces[i].n * sizeof *plan->pieces[i].rows);
+    emb_model_resize_close(resize);
+    return EMB_OK;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * The sweep
  */
@@ -601,6 +620,9 @@ static const struct scenario scenarios[] = {
     {"resize from another table", run_resize, .url = GOLDEN("npy/f4_fortran.npy"),
      .fill = EMB_FILL_TABLE},
     {"resize raw", run_resize, .url = "ties.raw", .format = "raw"},
+    {"split by merges", run_split, .url = GOLDEN("hf/gpt2_tied")},
+    {"split by the longest piece", run_split, .url = GOLDEN("hf/bert_mlm")},
+    {"split by scores", run_split, .url = GOLDEN("hf/t5_padded")},
 };
 
 static emb_status run_once(const struct scenario *s, struct world *w)

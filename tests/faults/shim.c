@@ -162,7 +162,15 @@ TAKES(calloc, (size_t n, size_t each), (n, each))
 TAKES(aligned_alloc, (size_t align, size_t n), (align, n))
 TAKES(strdup, (const char *s), (s))
 TAKES(strndup, (const char *s, size_t n), (s, n))
-TAKES(realpath, (const char *path, char *to), (path, to))
+
+char *__real_realpath(const char *path, char *to);
+char *__wrap_realpath(const char *path, char *to);
+char *__wrap_realpath(const char *path, char *to)
+{
+    if (fate("alloc"))
+        return NULL;
+    return to ? __real_realpath(path, to) : count_held(__real_realpath(path, NULL));
+}
 
 void *__real_realloc(void *old, size_t n);
 void *__wrap_realloc(void *old, size_t n);
@@ -171,6 +179,26 @@ void *__wrap_realloc(void *old, size_t n)
     if (fate("alloc"))
         return NULL;
     return old ? __real_realloc(old, n) : count_held(__real_realloc(NULL, n));
+}
+
+int __real_vasprintf(char **s, const char *format, va_list args);
+int __wrap_vasprintf(char **s, const char *format, va_list args);
+int __wrap_vasprintf(char **s, const char *format, va_list args)
+{
+    int n = fate("alloc") ? -1 : __real_vasprintf(s, format, args);
+    if (n >= 0)
+        count_held(*s);
+    return n;
+}
+
+int __wrap_asprintf(char **s, const char *format, ...);
+int __wrap_asprintf(char **s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = __wrap_vasprintf(s, format, args);
+    va_end(args);
+    return n;
 }
 
 void __real_free(void *p);

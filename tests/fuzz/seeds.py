@@ -110,6 +110,28 @@ TOKENIZERS = [
     tokenizer({"vocab": {"a": 0, "b</w>": 1}}, decoder={"type": "BPEDecoder", "suffix": "</w>"}),
     tokenizer({"vocab": {"\u2581a": 0}}, decoder={"type": "Metaspace", "replacement": "\u2581"}),
 ]
+LEVEL = {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1}}
+CHARSMAP = "CAAAAAAEAABhAQAAeAA="       # a trie of two units, and a text
+ENCODERS = [
+    *({"normalizer": {"type": t}, "model": LEVEL} for t in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "ByteLevel")),
+    {"normalizer": {"type": "Sequence", "normalizers": [
+        {"type": "Strip", "strip_left": True, "strip_right": False}, {"type": "Prepend", "prepend": "\u2581"},
+        {"type": "Replace", "pattern": {"Regex": " {2,}|[a-c&&[^b]]"}, "content": "x"}, {"type": "Precompiled", "precompiled_charsmap": CHARSMAP},
+        {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}]},
+     "model": {"type": "WordPiece", "unk_token": "?", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9,
+               "vocab": {"?": 0, "a": 1, "##b": 2}}},
+    *({"pre_tokenizer": {"type": t}, "model": LEVEL} for t in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "ByteLevel", "FixedLength")),
+    {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+        {"type": "Split", "pattern": {"String": "<"}, "behavior": "MergedWithNext", "invert": False},
+        {"type": "Split", "pattern": {"Regex": "\\p{N}{1,3}+|(?i:'s)|\\s+(?!\\S)"}, "behavior": "MergedWithPrevious", "invert": True},
+        {"type": "Digits", "individual_digits": False}, {"type": "Punctuation", "behavior": "Contiguous"}, {"type": "CharDelimiterSplit", "delimiter": "o"},
+        {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": True}]},
+     "model": {"type": "Unigram", "unk_id": 0, "byte_fallback": True, "vocab": [["?", -9], ["a", -1.5], ["\u2581a", -2], ["<0xC3>", 0], ["<0xA9>", 0]]}},
+    {"model": {"type": "BPE", "unk_token": "?", "fuse_unk": True, "byte_fallback": True, "ignore_merges": True, "continuing_subword_prefix": "##",
+               "end_of_word_suffix": "</w>", "vocab": {"?": 0, "a": 1, "##b": 2, "ab": 3, "##b</w>": 4, "<0xC3>": 5}, "merges": ["a ##b", ["a", "##b"]]}},
+]
+PATTERNS = ["\\p{N}{1,3}+", "(?i:'s|'t)|\\s+(?!\\S)", "[^\\r\\n\\p{L}]?\\p{Lu}*", "[\\p{Han}&&[^a]]", "[[:^punct:]\\d-]", "a(?i)b|c{,2}?", "(?<n>.)\\k<n>\\1",
+            "\\bx\\B", "^.$", "\\x{41}\\u0042", "[]a[b]", "(?<=a)b(?!c)", "(a|b)*+c"]
 TEKKEN = {"config": {"default_vocab_size": 4, "default_num_special_tokens": 2, "pattern": "x"},
           "vocab": [{"rank": 0, "token_bytes": "YQ==", "token_str": "a"},
                     {"rank": 1, "token_bytes": "/w==", "token_str": None}],
@@ -146,6 +168,8 @@ def crafted():
     yield from (("index", json.dumps(c).encode()) for c in INDEXES)
     yield from (("vocab_json", json.dumps(v).encode()) for v in VOCABS)
     yield from (("tokenizer_json", json.dumps(t).encode()) for t in TOKENIZERS)
+    yield from (("encode", json.dumps(t).encode()) for t in ENCODERS)
+    yield from (("regex", bytes([len(p.encode())]) + p.encode() + " a\u00e9b 12's\nABC\u4e2d".encode()) for p in PATTERNS)
     yield from (("utf8", u) for u in UTF8)
     yield from (("base64", b) for b in BASE64)
     yield "tekken", json.dumps(TEKKEN).encode()

@@ -248,6 +248,55 @@ Test(resize_model, each_table_has_its_own_chance)
     free(again);
 }
 
+/* Rows of new tokens are the means of their pieces in each table; a piece that occurs twice counts
+ * twice; rows without a token get the mean row, biases 0. A token of the tokenizer that has no row
+ * yet is split as the new ones are. */
+Test(resize_model, pieces)
+{
+    static const float rows[] = {1, 1, 2, 8, 6, 0}, head[] = {3, 0, 0, 3, 9, 9}, bias[] = {4, 5, 6};
+    static const float zero[] = {4, 5, 6, 0, 0, 0, 0};
+    static const char json[] =
+        "{\"added_tokens\":[{\"id\":3,\"content\":\"ba\",\"normalized\":false}],\"model\":"
+        "{\"type\":\"BPE\",\"unk_token\":\"u\",\"vocab\":{\"a\":0,\"b\":1,\"u\":2},"
+        "\"merges\":[]}}";
+    static const char *const names[] = {"aab", "zz"};
+    const struct fixture_tensor t[] = {
+        {EMBED, 3, 2, 0, rows}, {HEAD, 3, 2, 0, head}, {"lm_head.bias", 3, 0, 0, bias}};
+    how.fill = EMB_FILL_PIECES;
+    how.rows = 7;
+    make(t, 3, "{\"model_type\":\"phi\",\"hidden_size\":2}", NULL);
+    fixture_text("m/tokenizer.json", json);
+    resized(names, 2, "out");
+    HOLDS("out", EMBED, 7, 1, 1, 2, 8, 6, 0, 1.5f, 4.5f, 4 / 3.0f, 10 / 3.0f, 6, 0, 3, 3);
+    HOLDS("out", HEAD, 7, 3, 0, 0, 3, 9, 9, 1.5f, 1.5f, 2, 1, 9, 9, 4, 4);
+    ends_with("out/model.safetensors", zero, 7);
+    const emb_model_plan *said = emb_model_resize_plan(resize);
+    cr_assert(said->pieces && said->pieces[0].n == 3 && said->pieces[1].n == 2);
+    cr_assert(said->pieces[0].rows[1] == 0 && said->pieces[0].rows[2] == 1);
+    cr_assert(warned("'zz' is unknown to the tokenizer as a whole"));
+}
+
+Test(resize_model, pieces_that_cannot_be_had)
+{
+    static const float rows[] = {1, 1, 2, 8};
+    const struct fixture_tensor t[] = {{EMBED, 2, 2, 0, rows}};
+    static const char *const name[] = {"aa"};
+    how.fill = EMB_FILL_PIECES;
+    make(t, 1, LLAMA, "a\nb\n");
+    cr_assert_eq(plan(name, 1), EMB_UNSUPPORTED);
+    cr_assert(strstr(err.msg, "there is no tokenizer.json"), "%s", err.msg);
+    make(t, 1, LLAMA, NULL);
+    fixture_text("m/tokenizer.json", "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"x\":0,\"y\":1},"
+                                     "\"merges\":[]}}");
+    cr_assert_eq(plan(name, 1), EMB_UNSUPPORTED);
+    cr_assert(strstr(err.msg, "'aa' is split into nothing"), "%s", err.msg);
+    fixture_text("m/tokenizer.json",
+                 "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"x\":0,\"y\":1,\"a\":2},"
+                 "\"merges\":[]}}");
+    cr_assert_eq(plan(name, 1), EMB_UNSUPPORTED);
+    cr_assert(strstr(err.msg, "'a' has the piece 2, but the table 2 rows"), "%s", err.msg);
+}
+
 Test(resize_model, nearly_equal_to_an_old_row)
 {
     static const float rows[] = {1, 0, 0, 1, 0.5f, 0.5f}; /* the mean is [1/2, 1/2] */
