@@ -14,7 +14,7 @@ import unicodedata
 from pathlib import Path
 
 from check_tokenizers import where
-from peer import Skip, TOOL, library, main
+from peer import TOOL, library, main, run
 from tiny import made
 
 ENCODE = str(Path(TOOL).parent / "tests/peers/encode_text")
@@ -364,9 +364,33 @@ def transformers_agree():
     assert seen
 
 
+def new_rows():
+    """resize --init subword: each table's new rows are the mean of its rows of the pieces, rounded once; biases get 0."""
+    np, load = library("numpy"), library("safetensors.numpy").numpy.load_file
+    tokens, seen = ["<|tool|>", " naïve☃ cat", "zz12"], 0
+    for name in ("gpt2", "gpt_neox", "llama-f32", "bert", "roberta", "albert", "t5", "bart", "phi", "modernbert", "falcon"):
+        folder, t = made() / name, library("tokenizers").Tokenizer.from_file(str(made() / name / "tokenizer.json"))
+        plan = json.loads(run("resize", folder, *(f"--add-token={x}" for x in tokens), "--init", "subword", "-o", name, "--json"))
+        if plan["dtype"] == "bf16":
+            continue                  # which numpy has not
+        before, after = load(str(folder / "model.safetensors")), load(f"{name}/model.safetensors")
+        for key in (x["name"] for x in plan["tensors"]):
+            for a in plan["added"]:
+                ids = t.encode(a["token"], add_special_tokens=False).ids
+                assert [p["id"] for p in a["pieces"]] == ids, (name, a, ids)
+                old, new = before[key], after[key]
+                if old.ndim == 2 and old.shape[0] > 1:
+                    want = (old[ids].astype(np.float64).sum(0) / len(ids)).astype(old.dtype)
+                    assert (new[a["id"]] == want).all(), (name, key, a["token"])
+                    seen += 1
+                else:
+                    assert new.reshape(-1)[a["id"]] == 0, (name, key, a["token"])
+    assert seen >= 30, seen
+
+
 if __name__ == "__main__":
     if not Path(ENCODE).exists():
         print(f"skip: {ENCODE} was not built\n0 passed, 0 failed, 1 skipped")
         sys.exit(0)
     main([minilm, wordllama, anthropic, deepseek, small_models, normalizers, pre_tokenizers, first_word, added_tokens, models, untyped_models,
-          every_character, charsmap, transformers_agree])
+          every_character, charsmap, transformers_agree, new_rows])
