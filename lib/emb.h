@@ -1227,8 +1227,8 @@ EMB_API emb_status emb_resize_beside(const emb_table *table, const char *path, c
  * that of the embedding (emb_resize_plan), and what new rows hold is made for each table from its
  * own rows; new entries of biases are 0, or with EMB_FILL_ROWS the mean of the entries of these
  * rows. With EMB_FILL_PIECES all tables use the same pieces; there must be a tokenizer.json, and
- * what it asks for must be known. With EMB_FILL_TABLE only the embedding's rows come from there; other tables get their mean
- * rows.
+ * what it asks for must be known. With EMB_FILL_TABLE only the embedding's rows come from there;
+ * other tables get their mean rows.
  *
  * What is written is a new directory: shards without such tensors and all other files are taken
  * over (links into a cache are followed and never written through), shards with them are copied

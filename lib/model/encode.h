@@ -10,8 +10,8 @@
  *     embi_ids_free(&ids);
  *     embi_encoder_free(e);
  *
- * What a file asks for and is not known here is refused by name: a text is split as it should be, or
- * not at all. Implements docs/formats/tokenizers.md, "Splitting text".
+ * What a file asks for and is not known here is refused by name: a text is split as it should be,
+ * or not at all. Implements docs/formats/tokenizers.md, "Splitting text".
  */
 #ifndef EMBI_MODEL_ENCODE_H
 #define EMBI_MODEL_ENCODE_H
@@ -34,8 +34,8 @@ void embi_ids_add(struct embi_ids *ids, uint32_t id);
 void embi_ids_free(struct embi_ids *ids);
 
 /* Opens the tokenizer of a model directory, which t was read from (and is not needed after this),
- * and whose table has `rows` rows: added tokens with ids past them are no pieces. EMB_UNSUPPORTED: there is no tokenizer.json, or it asks for what is not known.
- * EMB_BAD_DATA: it is malformed. */
+ * and whose table has `rows` rows: added tokens with ids past them are no pieces. EMB_UNSUPPORTED:
+ * there is no tokenizer.json, or it asks for what is not known. EMB_BAD_DATA: it is malformed. */
 emb_status embi_encoder_open(const struct embi_env *env, const char *dir,
                              const struct embi_tokenizer *t, uint64_t rows,
                              struct embi_encoder **encoder, emb_err *err);

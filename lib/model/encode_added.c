@@ -99,7 +99,9 @@ static emb_status normalize(struct embi_added_pieces *added, const struct embi_n
                             emb_err *err)
 {
     size_t *at = calloc(added->n + 1, sizeof *at);
-    emb_status status = at ? EMB_OK : embi_fail_memory(err, added->n * sizeof *at, "added tokens");
+    emb_status status = EMB_OK;
+    if (!at)
+        return embi_fail_memory(err, added->n * sizeof *at, "added tokens");
     for (size_t i = 0; !status && i < added->n; i++) {
         struct embi_buf text = {0};
         bool first = true;

@@ -7,9 +7,7 @@
 #include "model/encode_model.h"
 
 #include "util/err.h"
-#include "util/large.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #define LARGEST_ID UINT64_C(0x80000000)
@@ -18,21 +16,37 @@
  * The vocabulary
  */
 
+/* *v = the same with room for `bytes`; as it was where there is no memory. */
+static bool grow(void **v, size_t bytes)
+{
+    void *grown = realloc(*v, bytes);
+    if (!grown)
+        return false;
+    *v = grown;
+    return true;
+}
+
+static emb_status make_room(struct embi_piece_model *m, emb_err *err)
+{
+    size_t cap = m->cap ? 2 * m->cap : 4096;
+    void *pieces = m->pieces, *ids = m->ids, *scores = m->scores;
+    bool good = grow(&pieces, cap * sizeof *m->pieces) && grow(&ids, cap * sizeof *m->ids) &&
+                (m->kind != EMBI_UNIGRAM || grow(&scores, cap * sizeof *m->scores));
+    m->pieces = pieces;
+    m->ids = ids;
+    m->scores = scores;
+    if (!good)
+        return embi_fail_memory(err, cap * sizeof *m->pieces, "pieces");
+    m->cap = cap;
+    return EMB_OK;
+}
+
 static emb_status push(struct embi_piece_model *m, emb_str piece, uint64_t id, double score,
                        emb_err *err)
 {
-    if (m->n == m->cap) {
-        size_t cap = m->cap ? 2 * m->cap : 4096;
-        emb_str *pieces = realloc(m->pieces, cap * sizeof *pieces);
-        m->pieces = pieces ? pieces : m->pieces;
-        uint32_t *ids = realloc(m->ids, cap * sizeof *ids);
-        m->ids = ids ? ids : m->ids;
-        double *scores = m->kind == EMBI_UNIGRAM ? realloc(m->scores, cap * sizeof *scores) : NULL;
-        m->scores = scores ? scores : m->scores;
-        if (!pieces || !ids || (m->kind == EMBI_UNIGRAM && !scores))
-            return embi_fail_memory(err, cap * sizeof *pieces, "pieces");
-        m->cap = cap;
-    }
+    emb_status status = m->n < m->cap ? EMB_OK : make_room(m, err);
+    if (status)
+        return status;
     m->pieces[m->n] = piece;
     m->ids[m->n] = (uint32_t)id;
     if (m->scores)

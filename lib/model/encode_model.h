@@ -34,7 +34,7 @@ struct embi_piece_model {
 
     bool has_unknown;
     bool drops_unknown; /* EMBI_BPE: what has no piece is left out, as no piece is named for it */
-    uint32_t unknown; /* the id of what has no piece */
+    uint32_t unknown;   /* the id of what has no piece */
     double unknown_score;
     struct embi_buf prefix, suffix; /* of pieces that continue a word, of those that end one */
     bool byte_fallback, fuse_unknown, ignore_merges;

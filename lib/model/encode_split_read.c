@@ -13,8 +13,7 @@ static const char gpt2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\
 
 /* Words, and what is neither word nor blank: \w+|[^\w\s]+. The reference library compiles this one
  * with another engine, which has a \w of its own. */
-#define WORD EMBI_TEXT_WORD
-static const char words[] = "[" WORD "]+|[^" WORD "\\s]+";
+static const char words[] = "[" EMBI_TEXT_WORD "]+|[^" EMBI_TEXT_WORD "\\s]+";
 
 static emb_status compile(const char *pattern, struct embi_split *step, emb_err *err)
 {
@@ -126,7 +125,7 @@ static emb_status read_delimiter(const struct embi_json_value *value, struct emb
 static emb_status read_bytes(const struct embi_json_value *value, struct embi_split *step,
                              emb_err *err)
 {
-    bool parts;
+    bool parts = false;
     step->behavior = EMBI_CUT_ISOLATED;
     emb_status status = embi_member_bool(value, "add_prefix_space", true, &step->prefix, err);
     if (!status)

@@ -1,6 +1,7 @@
 /* resize_model.h - the inside of emb_model_resize: resize_model.c plans, resize_model_text.c edits
- * the small files, resize_model_say.c puts the plan into the form of emb.h, resize_model_rows.c
- * makes new entries, resize_model_pieces.c splits new tokens, resize_model_write.c writes, resize_model_check.c looks at the result.
+ * the small files, resize_model_say.c puts the plan into the form of emb.h, resize_model_pieces.c
+ * splits new tokens, resize_model_rows.c makes new entries, resize_model_write.c writes,
+ * resize_model_check.c looks at the result.
  */
 #ifndef EMBI_OPS_RESIZE_MODEL_H
 #define EMBI_OPS_RESIZE_MODEL_H
