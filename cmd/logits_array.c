@@ -1,5 +1,5 @@
-/* logits_array.c - all logits as an array [..., V], tile by tile: many hidden states with all rows at
- * once, or, of a vocabulary that is larger than a tile, one with a part of them after another.
+/* logits_array.c - all logits as an array [..., V], tile by tile: many hidden states with all rows
+ * at once, or, of a vocabulary that is larger than a tile, one with a part of them after another.
  */
 #include "logits.h"
 #include "report.h"

@@ -1,4 +1,5 @@
-/* logits_top.c - the highest logits of each hidden state: lines for a pipe, columns for people, JSON.
+/* logits_top.c - the highest logits of each hidden state: lines for a pipe, columns for people,
+ * JSON.
  */
 #include "logits.h"
 #include "names.h"

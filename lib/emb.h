@@ -755,10 +755,10 @@ EMB_API emb_status emb_rope_turn(const emb_rope *rope, uint64_t start, uint64_t 
 /* ------------------------------------------------------------------------------------------------
  * Logits
  *
- * The score of every token for the next place: h E^T + bias, where h [n, d] are hidden states as the
- * output table receives them (after the last norm; of models like BERT after the transform before
- * the decoder), E [V, d] is the output table, which may be the input embedding, and bias [V] is the
- * model's, where it has one.
+ * The score of every token for the next place: h E^T + bias, where h [n, d] are hidden states as
+ * the output table receives them (after the last norm; of models like BERT after the transform
+ * before the decoder), E [V, d] is the output table, which may be the input embedding, and bias [V]
+ * is the model's, where it has one.
  */
 typedef struct emb_logits emb_logits;
 
@@ -934,9 +934,9 @@ EMB_API emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_arr
 
 /* Appends rows to the current array: block.dims must be the product of the shape after its first
  * axis, or the last axis alone; block.dtype that of the array. A single row without tokens may also
- * be a part of one: the next elements, in formats that are not lines of text. tokens [block.rows], or NULL where
- * opts.tokens was not set, or opts.all_tokens was. EMB_BAD_DATA with err->at = the row of the
- * file: its token is one that the format cannot hold. */
+ * be a part of one: the next elements, in formats that are not lines of text. tokens [block.rows],
+ * or NULL where opts.tokens was not set, or opts.all_tokens was. EMB_BAD_DATA with err->at = the
+ * row of the file: its token is one that the format cannot hold. */
 EMB_API emb_status emb_writer_put(emb_writer *writer, const emb_block *block, const emb_str *tokens,
                                   emb_err *err);
 

@@ -87,11 +87,14 @@ emb_status emb_logits_log_sums(const emb_logits *l, const emb_block *h, double *
     if (!embi_mul(tile * sizeof(float), n, &bytes))
         return embi_fail_memory(err, UINT64_MAX, "logits");
     struct softmax s = {.x = malloc(bytes), .stride = tile, .sums = malloc(n * sizeof *s.sums)};
-    emb_status status = s.x && s.sums ? EMB_OK : embi_fail_memory(err, bytes, "logits");
-    for (size_t i = 0; !status && i < n; i++)
+    if (!s.x || !s.sums) {
+        free(s.x);
+        free(s.sums);
+        return embi_fail_memory(err, bytes, "logits");
+    }
+    for (size_t i = 0; i < n; i++)
         s.sums[i] = (struct log_sum){-INFINITY, 0};
-    if (!status)
-        status = add_tiles(l, h, tile, &s, err);
+    emb_status status = add_tiles(l, h, tile, &s, err);
     for (size_t i = 0; !status && i < h->rows; i++)
         log_sums[i] = s.sums[i].largest + log(s.sums[i].sum);
     free(s.x);

@@ -244,8 +244,8 @@ static void plan_products(struct embi_pass *p)
     p->cap = cap_of(p->s);
 }
 
-/* All queries in panels are read again for each piece, so of these a piece has as many rows as there
- * are queries, if it can: then neither is read much more often than the other. */
+/* All queries in panels are read again for each piece, so of these a piece has as many rows as
+ * there are queries, if it can: then neither is read much more often than the other. */
 uint64_t embi_piece_rows(size_t panels, uint64_t row_bytes)
 {
     uint64_t rows = embi_max(4, PIECE_BYTES / row_bytes), lanes = panels * EMBI_PANEL;
