@@ -86,6 +86,15 @@ struct embi_kern {
     /* out[4 i ..] = the deviates that embi_normal_f32 (num/normal.h) makes of the words 0 and 1,
      * and 2 and 3, of each block. The same bits from every set. */
     void (*normals_f32)(const uint32_t *words, size_t ld, size_t n, float *out);
+
+    /* n numbers, each by itself, the same bits from every set: x + y; x * factor; and, in double
+     * precision and then rounded, x / divisor and (x - mean) * factor * weight + bias. out may be
+     * x. */
+    void (*sum_f32)(float *out, const float *x, const float *y, size_t n);
+    void (*times_f32)(float *out, const float *x, float factor, size_t n);
+    void (*over_f32)(float *out, const float *x, double divisor, size_t n);
+    void (*norm_f32)(float *out, const float *x, double mean, double factor, const float *weight,
+                     const float *bias, size_t n);
 };
 
 extern const struct embi_kern embi_kern_scalar;

@@ -264,6 +264,8 @@ static void row_sums(const float *row, uint32_t d, double *sum, double *norm2, f
     *max = 0.0f - lowest(_mm256_xor_ps(a.high, _mm256_set1_ps(-0.0f)));
 }
 
+#include "num/kern_steps.h"
+
 const struct embi_kern embi_kern_avx2 = {
     .name = "avx2",
     .dot_f32 = dot_f32_rows,
@@ -286,6 +288,10 @@ const struct embi_kern embi_kern_avx2 = {
     .add_bf16 = dot_bf16_add,
     .random_words = embi_random_words_avx2,
     .normals_f32 = normals_f32,
+    .sum_f32 = sum_f32,
+    .times_f32 = times_f32,
+    .over_f32 = over_f32,
+    .norm_f32 = norm_f32,
 };
 
 #endif

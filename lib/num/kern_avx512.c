@@ -250,6 +250,8 @@ static void row_sums(const float *row, uint32_t d, double *sum, double *norm2, f
     *max = _mm512_reduce_max_ps(high) + 0.0f;
 }
 
+#include "num/kern_steps.h"
+
 const struct embi_kern embi_kern_avx512 = {
     .name = "avx512",
     .dot_f32 = dot_f32_rows,
@@ -272,6 +274,10 @@ const struct embi_kern embi_kern_avx512 = {
     .add_bf16 = dot_bf16_add,
     .random_words = embi_random_words_avx2,
     .normals_f32 = normals_f32,
+    .sum_f32 = sum_f32,
+    .times_f32 = times_f32,
+    .over_f32 = over_f32,
+    .norm_f32 = norm_f32,
 };
 
 #endif

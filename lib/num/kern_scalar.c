@@ -259,6 +259,8 @@ static size_t scan_fields(const char *s, size_t n_bytes, float *out, size_t n, s
     return got;
 }
 
+#include "num/kern_steps.h"
+
 const struct embi_kern embi_kern_scalar = {
     .name = "scalar",
     .dot_f32 = dot_f32,
@@ -281,4 +283,8 @@ const struct embi_kern embi_kern_scalar = {
     .add_bf16 = add_bf16,
     .random_words = random_words,
     .normals_f32 = normals_f32,
+    .sum_f32 = sum_f32,
+    .times_f32 = times_f32,
+    .over_f32 = over_f32,
+    .norm_f32 = norm_f32,
 };

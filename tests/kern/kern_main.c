@@ -47,6 +47,50 @@ static void test_blocks(const struct embi_kern *k)
 }
 
 /* ------------------------------------------------------------------------------------------------
+ * Steps on a row, whose every number is computed by itself: each against the one formula
+ */
+static void check_steps(const struct embi_kern *k, size_t n, size_t before)
+{
+    float *x = (float *)(void *)place(0, n * 4, before * 4),
+          *y = (float *)(void *)place(1, n * 4, 0);
+    float *b = (float *)(void *)place(2, n * 4, 0), *out = (float *)(void *)place(3, n * 4, 4);
+    float factor = (float)random_unit() * 3;
+    double mean = random_unit(), over = random_unit() + 2;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = (float)ldexp(random_unit(), (int)(random_bits() % 40) - 20);
+        y[i] = i % 7 ? (float)random_unit() : -0.0f;
+        b[i] = (float)random_unit();
+    }
+    size_t wrong = 0;
+    k->sum_f32(out, x, y, n);
+    for (size_t i = 0; i < n; i++)
+        wrong += out[i] != (float)((double)x[i] + (double)y[i]); /* f64 holds both parts of most */
+    for (size_t i = 0; i < n; i++) {
+        float sum = x[i] + y[i];
+        wrong += memcmp(&sum, &out[i], 4) != 0;
+    }
+    k->times_f32(out, x, factor, n);
+    for (size_t i = 0; i < n; i++)
+        wrong += out[i] != (float)((double)x[i] * (double)factor); /* exact in f64 */
+    k->over_f32(out, x, over, n);
+    for (size_t i = 0; i < n; i++)
+        wrong += out[i] != (float)((double)x[i] / over);
+    k->norm_f32(out, x, mean, over, y, b, n);
+    for (size_t i = 0; i < n; i++)
+        wrong += out[i] != (float)(((double)x[i] - mean) * over * (double)y[i] + (double)b[i]);
+    k->sum_f32(x, x, x, n); /* in place */
+    k->times_f32(x, x, 0.5f, n);
+    CHECK(wrong == 0, "%s: steps on %zu numbers: %zu wrong", k->name, n, wrong);
+}
+
+static void test_steps(const struct embi_kern *k)
+{
+    for (size_t n = 0; n < 70; n++)
+        check_steps(k, n, n % 5);
+    check_steps(k, 768, 1);
+}
+
+/* ------------------------------------------------------------------------------------------------
  * Dot products
  */
 static void check_row(const struct embi_kern *k, emb_dtype dtype, const unsigned char *row,
@@ -559,6 +603,7 @@ int main(void)
         RUN(test_blocks(sets[i]));
         RUN(test_fields(sets[i]));
         RUN(test_field_ends(sets[i]));
+        RUN(test_steps(sets[i]));
     }
     RUN(test_choice());
     RUN(test_dot_f64());
