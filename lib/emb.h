@@ -815,6 +815,108 @@ EMB_API emb_status emb_logits_log_sums(const emb_logits *logits, const emb_block
 EMB_API emb_status emb_logits_softmax(const emb_logits *logits, emb_block *rows, emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
+ * The input of a model
+ *
+ * What a model hands to its first block is more than rows of its token table: GPT-2 adds a row for
+ * each position, BERT a row for the token's type as well, and normalises; Gemma multiplies rows with
+ * sqrt(d). The steps are taken in the model's order, and each result is rounded to the type of its
+ * tables, as the model's own source does it (docs/commands/lookup.md has the list, docs/numerics.md
+ * the rounding):
+ *
+ *     emb_assembly_opts opts = {.size = sizeof opts, .input_layer = true};
+ *     emb_assembly_open(ctx, table, &opts, &assembly, &err);
+ *     uint64_t next = 0;                                                 (at a sequence's begin)
+ *     emb_assembly_count(assembly, ids, n, false, &next, positions);
+ *     emb_assembly_rows(assembly, ids, positions, NULL, n, &block, &err);
+ *     emb_assembly_close(assembly);
+ */
+typedef struct emb_assembly emb_assembly;
+
+/* Rows of positions that are added. */
+typedef enum emb_positions {
+    EMB_POSITIONS_NONE,
+    EMB_POSITIONS_AUTO,      /* what the model has; nothing where its positions live in attention */
+    EMB_POSITIONS_LEARNED,   /* its table of learned positions, by its rule for padding */
+    EMB_POSITIONS_SINUSOIDAL /* emb_sinusoid_rows, whatever the model has */
+} emb_positions;
+
+typedef struct emb_assembly_opts {
+    size_t size;
+    bool input_layer; /* all that the model does; of the members below only `types` may be said */
+    emb_positions positions;
+    double scale;    /* rows are multiplied with it, rounded to their type first; 0: they are not */
+    bool scale_root; /* with sqrt(d) in its place, rounded in the same way */
+    bool types;      /* rows of token types are added, which emb_assembly_rows is told; under
+                        input_layer: it is told, else all are of type 0 */
+    bool layer_norm; /* the model's LayerNorm of its input */
+} emb_assembly_opts;
+
+typedef struct emb_assembly_info {
+    uint32_t dims;         /* D: that of the table, unless the model projects rows */
+    emb_dtype dtype;       /* of the results: f64, f32, f16 or bf16 */
+    bool counts;           /* positions are needed */
+    uint64_t positions;    /* they are below this */
+    uint64_t types;        /* so many rows has the table of token types; 0: none are added */
+    const char *attention; /* how positions enter the model, where they were asked for but are not
+                              added: "rotary" or "relative" positions, "no" positions; NULL: they
+                              are added, or nobody asked                  (a constant) */
+} emb_assembly_info;
+
+/* Finds the tables beside `table`, which must live until the close. EMB_UNSUPPORTED: the model has
+ * no such thing, or its type is not known. EMB_BAD_DATA: its config.json is malformed, or shapes do
+ * not fit. EMB_BAD_ARG: options that do not go together, or a scale that the type cannot hold. Close
+ * with emb_assembly_close (NULL is allowed). An assembly is used by one thread at a time, as its
+ * table is. */
+EMB_API emb_status emb_assembly_open(emb_ctx *ctx, const emb_table *table,
+                                     const emb_assembly_opts *opts, emb_assembly **assembly,
+                                     emb_err *err);
+EMB_API void emb_assembly_close(emb_assembly *assembly);
+EMB_API const emb_assembly_info *emb_assembly_describe(const emb_assembly *assembly);
+
+#define EMB_POSITION_PADDING UINT64_MAX /* the position of a token that is padding */
+
+/* The positions of the next n tokens rows [n] of a sequence, *next being that of the first: the
+ * caller sets it where a sequence begins. Models such as RoBERTa do not count tokens of their pad
+ * id; others, such as OPT, do not count tokens that are hidden from attention: `padding` says
+ * that these are. Both give EMB_POSITION_PADDING. */
+EMB_API void emb_assembly_count(const emb_assembly *assembly, const uint64_t *rows, size_t n,
+                                bool padding, uint64_t *next, uint64_t *positions);
+
+/* Fills dst [n, D] with the input of the model for tokens rows [n] at positions [n] (NULL where
+ * info.counts is false) of types [n] (NULL: all of type 0). Any order, any number: nothing but a
+ * few rows is held besides dst. EMB_RANGE: rows, positions or types[err->at] is outside of its
+ * table, and dst is as it was. EMB_BAD_ARG: dst is too small or of other dims. Other statuses as
+ * for emb_table_gather. */
+EMB_API emb_status emb_assembly_rows(const emb_assembly *assembly, const uint64_t *rows,
+                                     const uint64_t *positions, const uint64_t *types, size_t n,
+                                     emb_block *dst, emb_err *err);
+
+/* How the vectors of a sequence become one. */
+typedef enum emb_pooling {
+    EMB_POOL_MEAN, /* their sum, divided by their number */
+    EMB_POOL_SUM,
+    EMB_POOL_MAX, /* of each column the largest number; NaN where one is there */
+    EMB_POOL_FIRST,
+    EMB_POOL_LAST
+} emb_pooling;
+
+/* Takes more rows of a sequence in, block [n, d] of a float type, in their order and in double
+ * precision: sum[d] += weights[i] * row i, or what `how` says. *count, 0 at first, counts rows.
+ * weights [n] are for the mean and the sum; NULL: all are 1. */
+EMB_API emb_status emb_pool_add(emb_ctx *ctx, emb_pooling how, const emb_block *rows,
+                                const double *weights, double *sum, uint64_t *count, emb_err *err);
+
+/* Makes sum[d] the result. That of no rows is 0. */
+EMB_API void emb_pool_end(emb_pooling how, double *sum, uint32_t dims, uint64_t count);
+
+/* Scales rows src [n, d] of a float type to L2 norm 1, in double precision, into dst [n, d], which
+ * may be src; each number is rounded once. Rows of zeros stay, and rows that hold NaN or an
+ * infinity: *zero_rows and *nonfinite_rows grow by their numbers. EMB_BAD_ARG: another type, or no
+ * room. EMB_BAD_DATA: a number does not fit an integer type. */
+EMB_API emb_status emb_normalize_rows(emb_ctx *ctx, const emb_block *src, emb_block *dst,
+                                      uint64_t *zero_rows, uint64_t *nonfinite_rows, emb_err *err);
+
+/* ------------------------------------------------------------------------------------------------
  * What a table costs
  */
 

@@ -42,12 +42,20 @@ static size_t name_in(const char *const *names, size_t n, const struct embi_json
     return i;
 }
 
+/* Only what nobody writes, a type with escapes, takes memory, without which it is not known. */
 static void take_type(struct level *level, const struct embi_json_value *v)
 {
     struct embi_buf text = {0};
-    if (embi_json_string(v, &text) && text.n < sizeof level->type && text.n > 0) {
-        memcpy(level->type, text.s, text.n);
-        level->type[text.n] = 0;
+    emb_str type = {v->s + 1, v->n - 2};
+    if (v->kind != EMBI_JSON_STRING)
+        return;
+    if (v->escaped) {
+        embi_json_string(v, &text);
+        type = (emb_str){text.s, text.n};
+    }
+    if (type.n < sizeof level->type && type.n > 0) {
+        memcpy(level->type, type.s, type.n);
+        level->type[type.n] = 0;
     }
     embi_buf_free(&text);
 }

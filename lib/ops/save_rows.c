@@ -6,6 +6,7 @@
  * copied.
  */
 #include "ops/save.h"
+#include "ops/unit.h"
 
 #include "num/dtype.h"
 #include "util/err.h"
@@ -43,39 +44,14 @@ struct pass {
  * Pieces
  */
 
-/* The L2 norm of x [d], without overflow and underflow; NaN where x holds one, or an infinity. */
-static double norm_of(const double *x, uint32_t dims)
-{
-    double sum = 0, largest = 0;
-    for (uint32_t c = 0; c < dims; c++) {
-        sum += x[c] * x[c];
-        largest = fmax(largest, fabs(x[c]));
-    }
-    if (sum > 0x1p-900 && sum < 0x1p900)
-        return sqrt(sum);
-    if (isnan(sum) || isinf(largest))
-        return NAN;
-    if (largest == 0)
-        return 0;
-    sum = 0;
-    for (uint32_t c = 0; c < dims; c++)
-        sum += (x[c] / largest) * (x[c] / largest);
-    return largest * sqrt(sum);
-}
-
 /* Scales n rows [n, d] of f64 to length 1. */
 static void normalize(struct pass *p, double *rows, uint64_t n)
 {
     const uint32_t dims = p->s->plan.dims;
     for (uint64_t r = 0; r < n; r++, rows += dims) {
-        double norm = norm_of(rows, dims);
-        if (norm == 0)
-            p->zero_rows++;
-        else if (!isfinite(norm))
-            p->nonfinite_rows++;
-        else
-            for (uint32_t c = 0; c < dims; c++)
-                rows[c] /= norm;
+        double norm = embi_normalize(rows, dims);
+        p->zero_rows += norm == 0;
+        p->nonfinite_rows += !isfinite(norm);
     }
 }
 

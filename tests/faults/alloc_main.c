@@ -343,6 +343,32 @@ static emb_status run_positions(struct world *w, const struct scenario *s)
     return status;
 }
 
+/* All that a model does with its rows, in sequences of two; and what is made of them then. */
+static emb_status run_input(struct world *w, const struct scenario *s)
+{
+    static const uint64_t rows[] = {1, 0, 1, 1}, positions[] = {0, 1, 0, 1};
+    double numbers[4 * DIMS_MAX], sum[DIMS_MAX];
+    emb_assembly_opts opts = {.size = sizeof opts, .input_layer = true};
+    emb_assembly *assembly = NULL;
+    uint64_t count = 0, none = 0;
+    emb_status status = emb_table_open(w->ctx, s->url, NULL, &w->table, &w->err);
+    if (!status)
+        status = emb_assembly_open(w->ctx, w->table, &opts, &assembly, &w->err);
+    if (status)
+        return status;
+    emb_block block = {numbers, 4, emb_assembly_describe(assembly)->dims, EMB_F64, 0};
+    need(block.dims <= DIMS_MAX, "rows that fit");
+    status = emb_assembly_rows(assembly, rows, positions, NULL, 4, &block, &w->err);
+    if (!status)
+        status = emb_normalize_rows(w->ctx, &block, &block, &none, &none, &w->err);
+    if (!status)
+        status = emb_pool_add(w->ctx, EMB_POOL_MAX, &block, NULL, sum, &count, &w->err);
+    if (!status)
+        add(w, sum, block.dims * sizeof *sum);
+    emb_assembly_close(assembly);
+    return status;
+}
+
 static emb_status run_ids(struct world *w, const struct scenario *s)
 {
     emb_ids *ids;
@@ -537,6 +563,8 @@ static const struct scenario scenarios[] = {
     {"rotary positions with lists", run_positions, .url = GOLDEN("hf/llama_sharded/config.json"),
      .format = "longrope:original_max_position_embeddings=2,short_factor=[1,1,1,1],"
                "long_factor=[1,2,3,4],factor=2"},
+    {"the input of BERT", run_input, .url = "data/positions/models/bert"},
+    {"the input of Marian", run_input, .url = "data/positions/models/marian"},
     {"read npy", run_read, .url = GOLDEN("npy/f4_300x32.npy"), .vocab = "words.txt"},
     {"read npy of big-endian numbers", run_read, .url = GOLDEN("npy/f4_big_endian.npy")},
     {"read npy in Fortran order", run_read, .url = GOLDEN("npy/f4_fortran.npy")},

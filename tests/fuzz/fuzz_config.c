@@ -1,7 +1,9 @@
-/* fuzz_config.c - config.json of a model: its tables, and what it does with logits. */
+/* fuzz_config.c - config.json of a model: its tables, its input, and what it does with logits. */
 #include "fuzz.h"
 
+#include "model/config.h"
 #include "model/head_scale.h"
+#include "model/input_config.h"
 
 #include <math.h>
 
@@ -15,6 +17,19 @@ static void check_scale(const char *text, size_t size, const struct embi_config 
         CHECK(isfinite(scale.scale) && scale.scale > 0);
         CHECK(isfinite(scale.cap) && scale.cap >= 0);
     }
+}
+
+/* Numbers are finite and not below 0. */
+static void check_input(const char *text, size_t size)
+{
+    struct embi_input_config c;
+    emb_err err;
+    if (!fuzz_went_well(embi_input_config_parse(text, size, &c, &err), &err))
+        return;
+    const double numbers[] = {c.embedding_multiplier, c.eps, c.max_positions, c.hidden_size,
+                              c.types};
+    for (size_t i = 0; i < EMBI_LEN(numbers); i++)
+        CHECK(isfinite(numbers[i]) && numbers[i] >= 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -31,6 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             CHECK(embi_config_has_width(&config, config.widths[i]));
         check_scale(text, size, &config);
     }
+    check_input(text, size);
     free(text);
     return 0;
 }

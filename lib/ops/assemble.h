@@ -1,0 +1,102 @@
+/* assemble.h - what the files of emb_assembly_* share.
+ *
+ * Rows are computed in f32, or in f64 where a table is of f64, whatever type results are rounded to
+ * after each step ("work" below).
+ */
+#ifndef EMBI_OPS_ASSEMBLE_H
+#define EMBI_OPS_ASSEMBLE_H
+
+#include "model/input_layer.h"
+#include "ops/sinusoid.h"
+
+/* Rows of sinusoids that were made: those of positions first .. first+n-1. */
+struct embi_wave_rows {
+    enum embi_sinusoid layout;
+    char *rows; /* [cap, dims] of the work type */
+    uint64_t first, n, cap;
+    uint32_t dims;
+};
+
+/* What one thread works in, each as wide as the widest row, of the work type. */
+struct embi_assembly_room {
+    char *row, *side;
+    char *half;               /* [widest] of f16 or bf16 */
+    double *narrow, *project; /* [EMBI_PROJECT_ROWS, d] and [.., D]: only with a projection */
+};
+
+enum { EMBI_PROJECT_ROWS = 64 };
+
+struct emb_assembly {
+    const emb_table *table;
+    const struct embi_env *env;
+    emb_assembly_info info;
+    struct embi_input_layer layer;
+    bool wide;                     /* the work type is f64 */
+    double factor;                 /* that rows are multiplied with first; 0: none */
+    char *positions, *types;       /* copies that the layer's sides point into, or NULL */
+    char *norm_weight, *norm_bias; /* [width of the norm] of the work type */
+    double *project /* [d, D] */, *project_bias /* [D] */;
+    uint32_t widest;
+    struct embi_wave_rows waves;
+    struct embi_assembly_room *rooms; /* [workers] */
+    char *memory;                     /* that they are in */
+};
+
+static inline size_t embi_work_bytes(const struct emb_assembly *a)
+{
+    return a->wide ? sizeof(double) : sizeof(float);
+}
+
+static inline emb_dtype embi_work_dtype(const struct emb_assembly *a)
+{
+    return a->wide ? EMB_F64 : EMB_F32;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * assemble_row.c
+ */
+
+/* Tokens that become rows of dst. */
+struct embi_assembly_job {
+    struct emb_assembly *a;
+    const uint64_t *rows, *positions, *types; /* [n] */
+    size_t n;
+    emb_block *dst;
+    size_t stride;
+    const struct embi_blas *blas; /* NULL: none; for the projection */
+};
+
+/* Rows begin .. end-1, in the room of that worker. */
+emb_status embi_assemble_rows(const struct embi_assembly_job *job, size_t begin, size_t end,
+                              int worker, emb_err *err);
+
+/* Rounds n numbers of the work type to the type of the results. */
+void embi_assembly_round(const struct emb_assembly *a, void *x, size_t n, void *half);
+
+/* ------------------------------------------------------------------------------------------------
+ * assemble_waves.c
+ */
+
+/* Makes the rows of the first positions of these n, as many as memory is spent on, one at least;
+ * *covered says how many. Called outside of loops. */
+emb_status embi_waves_cover(struct emb_assembly *a, const uint64_t *positions, size_t n,
+                            size_t *covered, emb_err *err);
+
+/* The row of a position that is covered. */
+static inline const void *embi_waves_row(const struct emb_assembly *a, uint64_t position)
+{
+    return a->waves.rows + (position - a->waves.first) * a->waves.dims * embi_work_bytes(a);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * project.c
+ */
+
+/* The matrix of the layer, turned and in f64, and its bias. */
+emb_status embi_project_open(struct emb_assembly *a, emb_err *err);
+
+/* out[n, D] = x[n, d] times it, n <= EMBI_PROJECT_ROWS. */
+void embi_project(const struct emb_assembly *a, const struct embi_blas *blas, const double *x,
+                  size_t n, double *out);
+
+#endif
