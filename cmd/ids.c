@@ -88,10 +88,18 @@ static int open_npy(struct ids *ids)
     return account_for_shape(ids);
 }
 
-static int read_npy(struct ids *ids, uint64_t *out, size_t max, size_t *n)
+/* Ids of the list that were read. */
+static uint64_t npy_read(const struct ids *ids)
+{
+    return ids->sequences.n * ids->sequences.first - ids->left;
+}
+
+static int read_npy(struct ids *ids, uint64_t *out, uint64_t *lines, size_t max, size_t *n)
 {
     emb_err err;
     *n = (size_t)embi_min(max, ids->left);
+    for (size_t i = 0; lines && i < *n; i++)
+        lines[i] = (npy_read(ids) + i) / ids->sequences.first;
     if (emb_ids_read(ids->npy, ids->rows, out, *n, &err) != EMB_OK)
         return fail(ids->run, ids->in.path, &err);
     ids->left -= *n;
@@ -191,28 +199,43 @@ void ids_close(struct ids *ids)
     input_close(&ids->in);
 }
 
+uint64_t ids_complete(const struct ids *ids)
+{
+    if (ids->kind != IDS_NPY || ids->ended)
+        return ids->sequences.n;
+    return ids->sequences.first ? npy_read(ids) / ids->sequences.first : 0;
+}
+
+bool ids_are_single(const struct ids *ids)
+{
+    const struct sequences *s = &ids->sequences;
+    return ids->kind == IDS_TEXT && s->n > 0 && s->first == 1 && s->odd == 0;
+}
+
 /* What the buffer gives, up to max. */
-static int take(struct ids *ids, uint64_t *out, size_t max, size_t *n)
+static int take(struct ids *ids, uint64_t *out, uint64_t *lines, size_t max, size_t *n)
 {
     int code;
     *n = 0;
     if (ids->kind == IDS_TEXT)
-        code = ids_parse(ids, out, max, n);
+        code = ids_parse(ids, out, lines, max, n);
     else
         code = decode_bare(ids, out, max, n);
+    if (ids->kind == IDS_BARE && lines)
+        memset(lines, 0, *n * sizeof *lines);
     ids->items += *n;
     return code;
 }
 
-int ids_read(struct ids *ids, uint64_t *out, size_t max, size_t *n)
+int ids_read(struct ids *ids, uint64_t *out, uint64_t *lines, size_t max, size_t *n)
 {
     *n = 0;
     ids->paused = false;
     if (ids->kind == IDS_NPY)
-        return read_npy(ids, out, max, n);
+        return read_npy(ids, out, lines, max, n);
     for (;;) {
         size_t got;
-        int code = take(ids, out + *n, max - *n, &got);
+        int code = take(ids, out + *n, lines ? lines + *n : NULL, max - *n, &got);
         *n += got;
         if (code || *n == max)
             return code;

@@ -53,8 +53,15 @@ int ids_open(struct ids *ids, struct run *run, const char *path, const char *for
 void ids_close(struct ids *ids);
 
 /* Up to max ids into out; *n says how many. Sets `ended` when the last one was read, and `paused`
- * when the next call will have to wait for more: time to flush. */
-int ids_read(struct ids *ids, uint64_t *out, size_t max, size_t *n);
+ * when the next call will have to wait for more: time to flush. lines, which may be NULL, gets the
+ * sequence that each is in, counted from 0. */
+int ids_read(struct ids *ids, uint64_t *out, uint64_t *lines, size_t max, size_t *n);
+
+/* Sequences whose ids have all been read. */
+uint64_t ids_complete(const struct ids *ids);
+
+/* Are they lines of one id each, which together are one sequence? True as long as all were. */
+bool ids_are_single(const struct ids *ids);
 
 /* Length of sequence i, once all are read; only if `keep` was asked for. */
 uint64_t ids_length(const struct ids *ids, uint64_t i);
@@ -66,7 +73,7 @@ int ids_fail(struct ids *ids, const char *format, ...) __attribute__((format(pri
 void ids_end_sequence(struct ids *ids);
 
 /* Takes ids from the text in the buffer, until max are there or more text is needed. */
-int ids_parse(struct ids *ids, uint64_t *out, size_t max, size_t *n);
+int ids_parse(struct ids *ids, uint64_t *out, uint64_t *lines, size_t max, size_t *n);
 
 /* The text has ended: the last sequence is complete, and brackets must be closed. */
 int ids_parse_end(struct ids *ids);

@@ -129,7 +129,7 @@ static int check_place(struct ids *ids, const char *s, size_t n, uint64_t item)
     return EXIT_DONE;
 }
 
-int ids_parse(struct ids *ids, uint64_t *out, size_t max, size_t *n)
+int ids_parse(struct ids *ids, uint64_t *out, uint64_t *lines, size_t max, size_t *n)
 {
     const char *p = ids->in.s + ids->in.at, *end = ids->in.s + ids->in.n;
     size_t count = 0;
@@ -161,6 +161,8 @@ int ids_parse(struct ids *ids, uint64_t *out, size_t max, size_t *n)
             code = check_place(ids, p, (size_t)(q - p), item_of(ids, count));
         ids->last = LAST_ID;
         ids->sequences.open++;
+        if (lines)
+            lines[count] = ids->sequences.n;
         out[count++] = id;
         p = q;
     }

@@ -1,7 +1,7 @@
 /* lookup.c - `embtool lookup`: the vectors of ids or tokens.
  *
- * Options, and what they mean together. The rows are read by rows.c, text is written by
- * lookup_text.c and arrays by lookup_array.c; lookup_matmul.c is --via matmul.
+ * Options, and what they mean together. The rows are read by rows.c and made by lookup_make.c;
+ * text is written by lookup_text.c and arrays by lookup_array.c.
  */
 #include "lookup.h"
 
@@ -28,6 +28,27 @@ static const struct opt options[] = {
         "how rows are found: by their place (default), or, to show that it is the same, as one-hot "
         "x "
         "table by OpenBLAS"),
+    OPT_HEADING("What is made of them"),
+    OPT("input-layer", 0, OPT_FLAG, AT(input_layer), NULL,
+        "what the model hands to its first block: rows, positions, scale and all",
+        .aliases = " assemble "),
+    OPT("positions", 0, OPT_CHOICE, AT(positions), "none|auto|learned|sinusoidal",
+        "add a row for each position, counted along lines (default none; auto: what the model has)",
+        .given = AT(has_positions), .aliases = " position "),
+    OPT("start", 0, OPT_COUNT, AT(start), "N", "the position of a line's first token (default 0)",
+        .given = AT(has_start), .aliases = " offset "),
+    OPT("type-ids", 0, OPT_TEXT, AT(type_ids), "FILE",
+        "add the row of each token's type; FILE has one for each id, in the forms of -i",
+        .aliases = " token-type-ids segment-ids "),
+    OPT("scale", 0, OPT_TEXT, AT(scale), "X|sqrt-d", "multiply rows with X, or with sqrt(D)"),
+    OPT("layer-norm", 0, OPT_FLAG, AT(layer_norm), NULL,
+        "apply the model's LayerNorm of its input"),
+    OPT("pool", 0, OPT_CHOICE, AT(pool), "mean|sum|max|first|last", "one vector a line of ids",
+        .aliases = " pooling "),
+    OPT("weights", 0, OPT_TEXT, AT(weights), "FILE",
+        "of each row in --pool mean or sum: as many numbers as the table has rows, text or .npy"),
+    OPT("normalize", 0, OPT_FLAG, AT(normalize), NULL, "scale vectors to length 1, last of all",
+        .aliases = " unit l2 "),
     OPT_HEADING("Output"),
     COMMON_OUTPUT,
     COMMON_FORMAT(FORMATS),
@@ -47,7 +68,7 @@ static const struct opt options[] = {
     {0},
 };
 
-static const struct lookup_opts defaults = {.label = -1};
+static const struct lookup_opts defaults = {.label = -1, .pool = -1};
 
 /* Is what goes out made of the whole list, by shape? */
 static bool is_array(const char *format)
@@ -100,82 +121,16 @@ static int check_lists(struct run *run, const struct lookup_opts *o, const char 
 static int open_rows(struct lookup *l)
 {
     const struct lookup_opts *o = l->opts;
-    bool json = strcmp(l->format, "json") == 0;
+    bool pooled = o->pool >= 0, json = strcmp(l->format, "json") == 0 && !pooled;
     if (l->run->items.n)
         return rows_of_arguments(&l->rows, l->run, l->table, &l->info, json);
     if (has_words(o))
         return rows_of_words(&l->rows, l->run, l->table, &l->info, o->tokens_file, json);
     return rows_of_ids(&l->rows, l->run, l->table, &l->info, o->input, o->ids_format,
-                       o->ragged || o->has_pad_id);
+                       o->ragged || o->has_pad_id || pooled);
 }
 
-/* The type that rows are had in: blocks only come out of a table as they are. */
-static emb_dtype stored_dtype(const struct lookup *l)
-{
-    return emb_dtype_block(l->info.dtype) > 1 ? EMB_F32 : l->info.dtype;
-}
-
-/* --dtype, else the table's own type; only raw rows, which no product gives, can be blocks; NumPy
- * has no bf16 and no 8-bit floats, which become f32. */
-static emb_dtype choose_dtype(const struct lookup *l)
-{
-    bool blocks = strcmp(l->format, "raw") == 0 && l->opts->via != VIA_MATMUL;
-    emb_dtype dtype = blocks ? l->info.dtype : stored_dtype(l);
-    bool numpy = strcmp(l->format, "npy") == 0 || strcmp(l->format, "npz") == 0;
-    if (l->opts->common.dtype)
-        return l->opts->common.dtype;
-    bool known = dtype == EMB_F64 || dtype == EMB_F32 || dtype == EMB_F16;
-    return numpy && emb_dtype_is_float(dtype) && !known ? EMB_F32 : dtype;
-}
-
-/* Can a finite number of `from` be too large for `to`? Then it must be counted. */
-static bool may_overflow(emb_dtype from, emb_dtype to)
-{
-    if (from == to || to == EMB_F64 || !emb_dtype_is_float(to))
-        return false;
-    return to != EMB_F32 || from == EMB_F64;
-}
-
-static int make_room(struct lookup *l)
-{
-    size_t stored_row = emb_dtype_row_bytes(stored_dtype(l), l->info.dims);
-    size_t row = emb_dtype_row_bytes(l->dtype, l->info.dims);
-    bool counted = may_overflow(stored_dtype(l), l->dtype);
-    l->block_rows = embi_max(1, LOOKUP_BLOCK_BYTES / embi_max(embi_max(row, stored_row), 1));
-    l->ids = malloc(LOOKUP_IDS * sizeof *l->ids);
-    l->block = malloc(embi_max(l->block_rows * row, 1));
-    l->stored = counted ? malloc(l->block_rows * stored_row) : NULL;
-    if (!l->ids || !l->block || (counted && !l->stored))
-        return fail_with(l->run, EXIT_MEMORY, NULL, "out of memory");
-    return EXIT_DONE;
-}
-
-static int fetch_rows(struct lookup *l, const uint64_t *rows, size_t n, emb_block *block)
-{
-    emb_err err;
-    if (l->opts->via == VIA_MATMUL)
-        return lookup_multiply(l, rows, n, block);
-    if (emb_table_gather(l->table, rows, n, block, &err) != EMB_OK)
-        return fail(l->run, l->run->table_name, &err);
-    return EXIT_DONE;
-}
-
-int lookup_fetch(struct lookup *l, const uint64_t *rows, size_t n)
-{
-    emb_err err;
-    emb_block block = {.data = l->stored ? l->stored : l->block,
-                       .rows = n,
-                       .dims = l->info.dims,
-                       .dtype = l->stored ? stored_dtype(l) : l->dtype};
-    int code = fetch_rows(l, rows, n, &block);
-    if (!code && l->stored &&
-        emb_convert(l->block, l->dtype, l->stored, stored_dtype(l), n * l->info.dims, &l->overflows,
-                    &err) != EMB_OK)
-        code = fail(l->run, l->run->table_name, &err);
-    return code;
-}
-
-static void report_overflows(struct lookup *l)
+static void report_numbers(struct lookup *l)
 {
     bool to_nan = l->dtype == EMB_F8_E4M3 || l->dtype == EMB_F8_E4M3FNUZ ||
                   l->dtype == EMB_F8_E5M2FNUZ || l->dtype == EMB_F8_E8M0;
@@ -183,28 +138,54 @@ static void report_overflows(struct lookup *l)
         warn(l->run, NULL, "%llu numbers are too large for %s and became %s",
              (unsigned long long)l->overflows, emb_dtype_name(l->dtype),
              to_nan ? "NaN" : "infinite");
+    if (l->zero_rows)
+        note(l->run, NULL, "%llu vectors are zero, and stay so", (unsigned long long)l->zero_rows);
+    if (l->nonfinite_rows)
+        warn(l->run, NULL, "%llu vectors hold NaN or an infinity, and stay as they are",
+             (unsigned long long)l->nonfinite_rows);
+}
+
+static int open_all(struct lookup *l)
+{
+    int code;
+    l->dims = l->info.dims;
+    l->made = lookup_plain_dtype(l);
+    code = lookup_open_input(l);
+    l->dtype = lookup_choose_dtype(l);
+    if (!code)
+        code = open_rows(l);
+    if (!code)
+        code = lookup_make_room(l);
+    if (!code)
+        code = lookup_begin_input(l);
+    return code ? code : lookup_open_pool(l);
+}
+
+static void close_all(struct lookup *l)
+{
+    rows_close(&l->rows);
+    lookup_close_pool(l);
+    lookup_close_input(l);
+    lookup_free_products(l);
+    free(l->stored);
+    free(l->block);
+    free(l->lines);
+    free(l->ids);
 }
 
 /* The table is open. */
 static int answer(struct lookup *l)
 {
-    int code = open_rows(l);
-    l->dtype = choose_dtype(l);
-    if (!code)
-        code = make_room(l);
-    progress_begin(&l->progress, l->run, 0, emb_dtype_row_bytes(l->dtype, l->info.dims));
+    int code = open_all(l);
+    progress_begin(&l->progress, l->run, 0, emb_dtype_row_bytes(l->dtype, l->dims));
     if (!code)
         code = is_array(l->format) ? lookup_array(l) : lookup_text(l);
     progress_end(&l->progress);
-    report_overflows(l);
+    report_numbers(l);
     if (!code && l->opts->via == VIA_MATMUL)
         lookup_report_products(l);
     code = worse(code, l->rows.code);
-    rows_close(&l->rows);
-    lookup_free_products(l);
-    free(l->stored);
-    free(l->block);
-    free(l->ids);
+    close_all(l);
     return code;
 }
 
@@ -216,6 +197,10 @@ static int run_lookup(struct run *run, void *opts)
         code = output_format(run, FORMATS, &l.format);
     if (!code)
         code = check_lists(run, l.opts, l.format);
+    if (!code)
+        code = lookup_check_input(run, l.opts);
+    if (!code)
+        code = lookup_check_pool(run, l.opts);
     if (!code && l.opts->via == VIA_MATMUL)
         code = load_blas(run, "--via matmul");
     if (!code)

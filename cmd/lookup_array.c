@@ -15,7 +15,8 @@ struct target {
     struct lookup *l;
     const char *path; /* NULL: standard output */
     emb_writer *writer;
-    struct embi_buf kept; /* u64 [count]: rows that were read before the shape was known */
+    struct embi_buf kept;       /* u64 [count]: rows that were read before the shape was known */
+    struct embi_buf kept_lines; /* u64 [count], where sequences count */
 };
 
 static const char *name_of(const struct target *t)
@@ -31,6 +32,11 @@ static size_t kept_count(const struct target *t)
 static bool is_raw(const struct lookup *l)
 {
     return strcmp(l->format, "raw") == 0;
+}
+
+static bool is_pooled(const struct target *t)
+{
+    return t->l->opts->pool >= 0;
 }
 
 /* Are rows of a shape that is not wholly known yet welcome? */
@@ -50,7 +56,7 @@ static bool is_decided(const struct target *t)
         return true;
     if (!may_stream(t))
         return false;
-    if (ids->kind != IDS_TEXT || is_raw(t->l))
+    if (ids->kind != IDS_TEXT || is_raw(t->l) || is_pooled(t))
         return true;
     return ids->sequences.n > 0 && ids->sequences.first > 0 && kept_count(t) > ids->sequences.first;
 }
@@ -60,7 +66,8 @@ static int check_even(const struct target *t)
 {
     const struct lookup *l = t->l;
     const struct sequences *s = &l->rows.ids.sequences;
-    if (l->rows.kind != ROWS_IDS || s->odd == 0 || l->opts->ragged || l->opts->has_pad_id)
+    if (l->rows.kind != ROWS_IDS || s->odd == 0 || l->opts->ragged || l->opts->has_pad_id ||
+        is_pooled(t))
         return EXIT_DONE;
     return fail_with(l->run, EXIT_DATA, l->rows.ids.in.path,
                      "ids: sequence %" PRIu64 " has %" PRIu64 " ids, the first one %" PRIu64
@@ -71,7 +78,7 @@ static int check_even(const struct target *t)
 /* Reads one chunk into l->ids. */
 static int read_chunk(struct target *t, size_t *n)
 {
-    int code = rows_read(&t->l->rows, t->l->ids, LOOKUP_IDS, n);
+    int code = rows_read(&t->l->rows, t->l->ids, t->l->lines, LOOKUP_IDS, n);
     return code ? code : check_even(t);
 }
 
@@ -83,7 +90,9 @@ static int keep_ids(struct target *t)
         code = read_chunk(t, &n);
         if (!code)
             embi_buf_add(&t->kept, t->l->ids, n * sizeof *t->l->ids);
-        if (t->kept.failed)
+        if (!code && t->l->lines)
+            embi_buf_add(&t->kept_lines, t->l->lines, n * sizeof *t->l->lines);
+        if (t->kept.failed || t->kept_lines.failed)
             code = fail_with(t->l->run, EXIT_MEMORY, NULL, "out of memory for the ids");
     }
     return code;
@@ -113,7 +122,25 @@ static bool is_padded(const struct target *t)
 static uint64_t final_count(const struct target *t)
 {
     const struct sequences *s = &t->l->rows.ids.sequences;
+    if (is_pooled(t))
+        return t->l->rows.kind == ROWS_IDS ? s->n : kept_count(t) > 0;
     return is_padded(t) ? s->n * s->longest : kept_count(t);
+}
+
+/* One vector a sequence: a .npy list loses its last axis. */
+static void set_pooled_shape(const struct target *t, emb_array *array)
+{
+    const struct lookup *l = t->l;
+    const struct ids *ids = &l->rows.ids;
+    array->ndim = 1;
+    array->shape[0] = l->rows.ended ? final_count(t) : EMB_ROWS_UNKNOWN;
+    if (l->rows.kind == ROWS_IDS && ids->kind == IDS_NPY) {
+        array->shape[0] = 1;
+        array->ndim = (int)embi_max(1, (uint64_t)ids->ndim - 1);
+        if (ids->ndim > 1)
+            memcpy(array->shape, ids->shape, (size_t)array->ndim * sizeof ids->shape[0]);
+    }
+    array->shape[array->ndim++] = l->dims;
 }
 
 /* [n, D], [B, L, D], or for a .npy list its own shape and D. */
@@ -135,7 +162,7 @@ static void set_shape(const struct target *t, emb_array *array)
         array->ndim = 1;
         array->shape[0] = l->rows.ended ? final_count(t) : EMB_ROWS_UNKNOWN;
     }
-    array->shape[array->ndim++] = l->info.dims;
+    array->shape[array->ndim++] = l->dims;
 }
 
 static int open_target(struct target *t)
@@ -146,7 +173,10 @@ static int open_target(struct target *t)
                            {.name = "offsets", .dtype = EMB_I64, .ndim = 1}};
     emb_write_opts opts;
     emb_err err;
-    set_shape(t, &arrays[0]);
+    if (is_pooled(t))
+        set_pooled_shape(t, &arrays[0]);
+    else
+        set_shape(t, &arrays[0]);
     arrays[1].shape[0] = l->rows.ids.sequences.n + 1;
     write_opts(l->run, l->format, &opts);
     if (emb_writer_open(l->run->ctx, t->path ? t->path : "-", arrays, ragged ? 2 : 1, &opts,
@@ -168,15 +198,25 @@ static int put_block(struct target *t, void *data, uint64_t rows, uint32_t dims,
     return EXIT_DONE;
 }
 
-static int put_rows(struct target *t, const uint64_t *rows, size_t n)
+static int put_pooled(void *arg, uint64_t line, uint64_t count, const char *vector)
+{
+    struct target *t = arg;
+    (void)line;
+    (void)count;
+    return put_block(t, (char *)(uintptr_t)vector, 1, t->l->dims, t->l->dtype);
+}
+
+static int put_rows(struct target *t, const uint64_t *rows, const uint64_t *lines, size_t n)
 {
     struct lookup *l = t->l;
     int code = EXIT_DONE;
+    if (is_pooled(t))
+        return lookup_pool(l, rows, lines, n, put_pooled, t);
     for (size_t at = 0; !code && at < n; at += l->block_rows) {
         size_t step = (size_t)embi_min(n - at, l->block_rows);
-        code = lookup_fetch(l, rows + at, step);
+        code = lookup_fetch(l, rows + at, lines ? lines + at : NULL, step);
         if (!code)
-            code = put_block(t, l->block, step, l->info.dims, l->dtype);
+            code = put_block(t, l->block, step, l->dims, l->dtype);
         progress_add(&l->progress, step);
     }
     return code;
@@ -185,6 +225,11 @@ static int put_rows(struct target *t, const uint64_t *rows, size_t n)
 static const uint64_t *kept_ids(const struct target *t)
 {
     return (const uint64_t *)(const void *)t->kept.s;
+}
+
+static const uint64_t *kept_lines(const struct target *t)
+{
+    return (const uint64_t *)(const void *)t->kept_lines.s; /* NULL where nothing was kept */
 }
 
 /* What was kept as [B, longest], with pad_id behind short sequences, a chunk at a time: the padding
@@ -199,16 +244,18 @@ static int put_padded(struct target *t)
     for (uint64_t i = 0; i < ids->sequences.n; i++) {
         uint64_t length = ids_length(ids, i);
         for (uint64_t at = 0; at < ids->sequences.longest; at++) {
+            if (l->lines)
+                l->lines[n] = at < length ? i : i | LINE_PADDING;
             l->ids[n++] = at < length ? *kept++ : l->opts->pad_id;
             if (n < LOOKUP_IDS)
                 continue;
-            code = put_rows(t, l->ids, n);
+            code = put_rows(t, l->ids, l->lines, n);
             if (code)
                 return code;
             n = 0;
         }
     }
-    return put_rows(t, l->ids, n);
+    return put_rows(t, l->ids, l->lines, n);
 }
 
 /* The rows that were kept, then those that still come. */
@@ -216,13 +263,17 @@ static int put_all(struct target *t)
 {
     emb_err err;
     size_t n;
-    t->l->progress.total_rows = t->l->rows.ended ? final_count(t) : 0;
-    int code = is_padded(t) ? put_padded(t) : put_rows(t, kept_ids(t), kept_count(t));
+    t->l->progress.total_rows = !t->l->rows.ended ? 0
+                                : is_pooled(t)    ? kept_count(t)
+                                                  : final_count(t);
+    int code =
+        is_padded(t) ? put_padded(t) : put_rows(t, kept_ids(t), kept_lines(t), kept_count(t));
     embi_buf_free(&t->kept);
+    embi_buf_free(&t->kept_lines);
     while (!code && !t->l->rows.ended) {
         code = read_chunk(t, &n);
         if (!code)
-            code = put_rows(t, t->l->ids, n);
+            code = put_rows(t, t->l->ids, t->l->lines, n);
         if (!code && t->l->rows.paused && emb_writer_flush(t->writer, &err) != EMB_OK)
             code = fail(t->l->run, name_of(t), &err);
     }
@@ -251,6 +302,8 @@ static int write_array(struct target *t)
     int code = open_target(t);
     if (!code)
         code = put_all(t);
+    if (!code)
+        code = lookup_end_input(t->l);
     if (!code && t->l->opts->ragged)
         code = put_offsets(t);
     if (!code && emb_writer_commit(t->writer, &err) != EMB_OK)
@@ -274,5 +327,6 @@ int lookup_array(struct lookup *l)
     if (!code)
         code = write_array(&t);
     embi_buf_free(&t.kept);
+    embi_buf_free(&t.kept_lines);
     return code;
 }

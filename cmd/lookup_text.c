@@ -36,7 +36,7 @@ static void put_json(struct lookup *l, struct out *out, uint64_t row, const char
     if (l->info.has_tokens)
         out_json_row_token(out, l->table, row);
     out_text(out, "\"vector\":");
-    out_json_elements(out, l->dtype, vector, l->info.dims);
+    out_json_elements(out, l->dtype, vector, l->dims);
     out_text(out, "}\n");
 }
 
@@ -51,19 +51,19 @@ static void put_unknown(struct lookup *l, struct out *out)
     out_text(out, "}\n");
 }
 
-static int put_rows(struct lookup *l, struct out *out, enum label label, const uint64_t *rows,
-                    size_t n)
+static int put_rows(struct lookup *l, struct out *out, enum label label, size_t at, size_t n)
 {
-    size_t row_bytes = l->info.dims * emb_dtype_bytes(l->dtype);
+    size_t row_bytes = l->dims * emb_dtype_bytes(l->dtype);
     bool json = strcmp(l->format, "json") == 0;
-    int code = lookup_fetch(l, rows, n);
+    const uint64_t *rows = l->ids + at;
+    int code = lookup_fetch(l, rows, l->lines ? l->lines + at : NULL, n);
     for (size_t i = 0; !code && i < n; i++) {
         const char *vector = l->block + i * row_bytes;
         if (json) {
             put_json(l, out, rows[i], vector);
         } else {
             put_label(l, out, label, rows[i]);
-            out_elements(out, l->dtype, vector, l->info.dims, ' ');
+            out_elements(out, l->dtype, vector, l->dims, ' ');
             out_byte(out, '\n');
         }
         code = out->code;
@@ -88,13 +88,65 @@ static int put_read(struct lookup *l, struct out *out, enum label label, size_t 
     for (size_t at = 0; !code && at < n;) {
         size_t known = count_known(l, l->ids + at, n - at);
         if (known)
-            code = put_rows(l, out, label, l->ids + at, known);
+            code = put_rows(l, out, label, at, known);
         else
             put_unknown(l, out);
         code = worse(code, out->code);
         at += known ? known : 1;
     }
     return code;
+}
+
+/* Lines are counted from 1, as in messages. */
+struct pooled {
+    struct lookup *l;
+    struct out *out;
+};
+
+static int put_pooled(void *arg, uint64_t line, uint64_t count, const char *vector)
+{
+    struct pooled *p = arg;
+    struct lookup *l = p->l;
+    if (strcmp(l->format, "json") == 0) {
+        out_print(p->out, "{\"line\":%" PRIu64 ",\"tokens\":%" PRIu64 ",\"vector\":", line + 1,
+                  count);
+        out_json_elements(p->out, l->dtype, vector, l->dims);
+        out_text(p->out, "}\n");
+        return p->out->code;
+    }
+    if (l->opts->label != LABEL_NONE) {
+        out_u64(p->out, line + 1);
+        out_byte(p->out, ' ');
+    }
+    out_elements(p->out, l->dtype, vector, l->dims, ' ');
+    out_byte(p->out, '\n');
+    return p->out->code;
+}
+
+/* Lines of one id are one sequence, unless some line has more: which was it then? */
+static int check_single(struct lookup *l)
+{
+    const struct sequences *s = &l->rows.ids.sequences;
+    bool counts = l->inputs.assembly && l->inputs.info->counts && l->opts->pool < 0;
+    if (!counts || l->rows.kind != ROWS_IDS || l->rows.ids.kind != IDS_TEXT || s->first != 1 ||
+        s->odd == 0)
+        return EXIT_DONE;
+    return fail_with(
+        l->run, EXIT_DATA, l->rows.ids.in.path,
+        "ids: line %" PRIu64 " has %" PRIu64
+        " ids, the first one 1: positions are counted along lines, or over lines of one "
+        "id each",
+        s->odd + 1, s->odd_length);
+}
+
+/* What was read, n ids of it. */
+static int put_chunk(struct lookup *l, struct out *out, enum label label, size_t n)
+{
+    struct pooled pooled = {l, out};
+    if (l->opts->pool >= 0)
+        return lookup_pool(l, l->ids, l->lines, n, put_pooled, &pooled);
+    int code = check_single(l);
+    return code ? code : put_read(l, out, label, n);
 }
 
 static enum label choose_label(const struct lookup *l)
@@ -118,19 +170,21 @@ int lookup_text(struct lookup *l)
 {
     struct out out;
     enum label label = choose_label(l);
-    bool tokens = label == LABEL_TOKEN || strcmp(l->format, "json") == 0;
+    bool tokens = l->opts->pool < 0 && (label == LABEL_TOKEN || strcmp(l->format, "json") == 0);
     int code = tokens ? load_tokens(l->run, l->table, &l->info) : EXIT_DONE;
     if (code)
         return code;
     code = out_open(l->run, l->opts->common.output, &out);
     while (!code && !l->rows.ended) {
         size_t n;
-        code = rows_read(&l->rows, l->ids, LOOKUP_IDS, &n);
+        code = rows_read(&l->rows, l->ids, l->lines, LOOKUP_IDS, &n);
         if (!code)
-            code = put_read(l, &out, label, n);
+            code = put_chunk(l, &out, label, n);
         if (!code && l->rows.paused)
             code = out_flush(&out);
     }
+    if (!code)
+        code = lookup_end_input(l);
     code = out_close(&out, code);
     if (code <= EXIT_NO)
         report_escapes(l, &out);

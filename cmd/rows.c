@@ -171,17 +171,19 @@ static int read_words(struct rows *rows, uint64_t *out, size_t max, size_t *n)
     return EXIT_DONE;
 }
 
-int rows_read(struct rows *rows, uint64_t *out, size_t max, size_t *n)
+int rows_read(struct rows *rows, uint64_t *out, uint64_t *lines, size_t max, size_t *n)
 {
     int code;
     *n = 0;
     rows->paused = false;
+    if (lines && rows->kind != ROWS_IDS)
+        memset(lines, 0, max * sizeof *lines);
     switch (rows->kind) {
     case ROWS_ARGUMENTS: return read_arguments(rows, out, max, n);
     case ROWS_WORDS: return read_words(rows, out, max, n);
     case ROWS_IDS: break;
     }
-    code = ids_read(&rows->ids, out, max, n);
+    code = ids_read(&rows->ids, out, lines, max, n);
     rows->ended = rows->ids.ended;
     rows->paused = rows->ids.paused;
     return code;

@@ -43,8 +43,9 @@ int rows_of_ids(struct rows *rows, struct run *run, const emb_table *table,
                 const emb_table_info *info, const char *path, const char *format, bool keep);
 void rows_close(struct rows *rows);
 
-/* Up to max rows into out; *n says how many. */
-int rows_read(struct rows *rows, uint64_t *out, size_t max, size_t *n);
+/* Up to max rows into out; *n says how many. lines: see ids_read; arguments and words are one
+ * sequence. */
+int rows_read(struct rows *rows, uint64_t *out, uint64_t *lines, size_t max, size_t *n);
 
 /* With `keep`, called once for each row, in order, before more are read. True where what was asked
  * is neither the row's token nor its text: an unknown word, or another spelling. *word lives until

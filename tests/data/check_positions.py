@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Check `embtool position` and `logits` against positions/: the tables, turned queries and logits of make_positions.py.
+"""Check `embtool position`, `lookup --input-layer` and `logits` against positions/: what make_positions.py has recorded.
 
     check_positions.py EMBTOOL [--data DIR] [-v]
 
 Python 3 standard library only. Each rotary case is asked for in up to three ways: by its config.json, by the same
 in the older spelling, and by options. Tolerances are those that a float32 angle and a float64 one both keep: per value
 scale * ((4 + 2 blend) * 2^-24 * t * f + 2^-22) at position t and frequency f, blend being the factor of yarn and llama3 (their
-blend weight is rounded too) and else 0; of a turned pair that times its length + 0.1. Sinusoids: one rounding to float32. Logits: 1e-5, as
-the model has them (--as-model), and plain; the highest of each hidden state in order where they are further apart; softmax 3e-6.
+blend weight is rounded too) and else 0; of a turned pair that times its length + 0.1. Sinusoids: one rounding to float32. Inputs
+of models have equal bits, but behind a LayerNorm, whose sums other programs make in f32: within 3e-6. Logits: 1e-5, as the model has
+them (--as-model), and plain; the highest of each hidden state in order where they are further apart; softmax 3e-6.
 """
 import argparse
 import json
@@ -30,7 +31,7 @@ def npy(path):
     head = data[10:start].decode("latin1")
     if data[:6] != b"\x93NUMPY" or "'fortran_order': False" not in head:
         raise ValueError(f"{path}: not an array in C order")
-    kind = "d" if "<f8" in head else "f" if "<f4" in head else None
+    kind = "d" if "<f8" in head else "f" if "<f4" in head else "H" if "<u2" in head else None
     shape = [int(x) for x in head[head.index("(") + 1:head.index(")")].split(",") if x.strip()]
     return shape, array(kind, data[start:])
 
@@ -162,6 +163,39 @@ class Check:
             options += ["--scaling", f"{rope['rope_type']}:{scaling}"]
         return out + [("options", options)]
 
+    # -------------------------------------------------------------------------- inputs of models
+
+    def lookup(self, c, *args):
+        out = Path("out.npy")
+        words = ["lookup", "-q", "-t", self.data / c["model"], "-i", self.data / c["ids"],
+                 *(["--start", c["start"]] if "start" in c else []), *args, "--force", "-o", out]
+        r = subprocess.run([self.tool, *map(str, words)], capture_output=True, text=True, timeout=60)
+        if r.returncode:
+            raise ValueError(f"{' '.join(map(str, words))}: exit {r.returncode}: {r.stderr.strip()}")
+        return npy(out)
+
+    def input_layer(self, c, want, tolerance, *args):
+        shape, values = self.file(c[want])
+        if want.endswith("_bits"):  # bf16, which .npy does not have
+            bits = array("I", [x << 16 for x in values])
+            values = array("f", bits.tobytes())
+        self.near(self.lookup(c, *args), (shape, values), lambda i: tolerance)
+
+    def inputs(self, name, c):
+        norm = 3e-6 if name.startswith(("bert", "roberta")) else 0
+        types = ["--type-ids", self.data / c["type_ids"]] if "type_ids" in c else []
+        want = "x_bf16_bits" if "x_bf16_bits" in c else "x"
+        self.case(f"input {name}", self.input_layer, c, want, norm, "--input-layer", *types)
+        if types:
+            self.case(f"input {name} of type 0", self.input_layer, c, "x_type0", norm, "--input-layer")
+            self.case(f"input {name} by steps", self.input_layer, c, "x", norm, "--positions", "auto", "--layer-norm", *types)
+            self.case(f"input {name} before the norm", self.input_layer, c, "before_layer_norm", 0, "--positions", "learned",
+                      *types)
+        if name.startswith("gemma"):
+            self.case(f"input {name} by its scale", self.input_layer, c, want, 0, "--scale", "sqrt-d")
+        if name.startswith(("gpt2", "opt")):
+            self.case(f"input {name} by its positions", self.input_layer, c, "x", 0, "--positions", "learned")
+
     def all(self):
         manifest = json.loads((self.data / "manifest.json").read_text())
         for name, c in manifest["sinusoidal"].items():
@@ -177,6 +211,8 @@ class Check:
                             self.case(f"rope {name} {way} {want}", self.turned, c, options, x, want)
         for name, c in manifest["logits"].items():
             self.case(f"logits {name}", self.logits, c)
+        for name, c in manifest["embed"].items():
+            self.inputs(name, c)
 
 
 def main():

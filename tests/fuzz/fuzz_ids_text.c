@@ -51,7 +51,7 @@ static void read_text(struct reading *r, char *text, size_t size, uint64_t rows,
         in->n = embi_min(size, in->n + piece);
         in->eof = in->n == size;
         do {
-            r->code = ids_parse(&r->state, r->ids + r->n, embi_min(max, IDS_MAX - r->n), &n);
+            r->code = ids_parse(&r->state, r->ids + r->n, NULL, embi_min(max, IDS_MAX - r->n), &n);
             r->n += n;
             r->state.items += n;
             CHECK(in->at <= in->n && r->n <= IDS_MAX);
