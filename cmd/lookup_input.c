@@ -28,6 +28,8 @@ int lookup_check_input(struct run *run, const struct lookup_opts *o)
                            "--layer-norm are for single steps");
     if (o->has_start && !o->input_layer && !o->positions)
         return usage_error(run, "--start is for --positions or --input-layer");
+    if (o->start >= EMB_POSITION_MAX)
+        return usage_error(run, "--start %" PRIu64 ": expected a position below 2^53", o->start);
     if (o->type_ids && is_stream(o->type_ids))
         return usage_error(run, "--type-ids %s: expected a file", o->type_ids);
     if (o->via == VIA_MATMUL && (wants_input(o) || o->pool >= 0 || o->normalize))

@@ -1,5 +1,5 @@
-/* lookup_make.c - rows of the table become vectors as they are written: which types that takes, room
- * for it, and the last two steps, --normalize and --dtype.
+/* lookup_make.c - rows of the table become vectors as they are written: which types that takes,
+ * room for it, and the last two steps, --normalize and --dtype.
  */
 #include "lookup.h"
 
@@ -20,9 +20,9 @@ emb_dtype lookup_plain_dtype(const struct lookup *l)
     return is_computed(l) && !emb_dtype_is_float(dtype) ? EMB_F64 : dtype;
 }
 
-/* --dtype, else the type that rows are had in; only raw rows, which no product gives, can be blocks;
- * computed numbers are f32, but those out of f64; NumPy has no bf16 and no 8-bit floats, which
- * become f32. */
+/* --dtype, else the type that rows are had in; only raw rows, which no product gives, can be
+ * blocks; computed numbers are f32, but those out of f64; NumPy has no bf16 and no 8-bit floats,
+ * which become f32. */
 emb_dtype lookup_choose_dtype(const struct lookup *l)
 {
     bool blocks = strcmp(l->format, "raw") == 0 && l->opts->via != VIA_MATMUL && !is_computed(l) &&

@@ -818,10 +818,10 @@ EMB_API emb_status emb_logits_softmax(const emb_logits *logits, emb_block *rows,
  * The input of a model
  *
  * What a model hands to its first block is more than rows of its token table: GPT-2 adds a row for
- * each position, BERT a row for the token's type as well, and normalises; Gemma multiplies rows with
- * sqrt(d). The steps are taken in the model's order, and each result is rounded to the type of its
- * tables, as the model's own source does it (docs/commands/lookup.md has the list, docs/numerics.md
- * the rounding):
+ * each position, BERT a row for the token's type as well, and normalises; Gemma multiplies rows
+ * with sqrt(d). The steps are taken in the model's order, and each result is rounded to the type
+ * of its tables, as the model's own source does it (docs/commands/lookup.md has the list,
+ * docs/numerics.md the rounding):
  *
  *     emb_assembly_opts opts = {.size = sizeof opts, .input_layer = true};
  *     emb_assembly_open(ctx, table, &opts, &assembly, &err);
@@ -864,9 +864,9 @@ typedef struct emb_assembly_info {
 
 /* Finds the tables beside `table`, which must live until the close. EMB_UNSUPPORTED: the model has
  * no such thing, or its type is not known. EMB_BAD_DATA: its config.json is malformed, or shapes do
- * not fit. EMB_BAD_ARG: options that do not go together, or a scale that the type cannot hold. Close
- * with emb_assembly_close (NULL is allowed). An assembly is used by one thread at a time, as its
- * table is. */
+ * not fit. EMB_BAD_ARG: options that do not go together, or a scale that the type cannot hold.
+ * Close with emb_assembly_close (NULL is allowed). An assembly is used by one thread at a time, as
+ * its table is. */
 EMB_API emb_status emb_assembly_open(emb_ctx *ctx, const emb_table *table,
                                      const emb_assembly_opts *opts, emb_assembly **assembly,
                                      emb_err *err);

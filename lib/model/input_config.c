@@ -1,5 +1,5 @@
-/* input_config.c - see input_config.h. Of a model of several parts the object of the text model wins
- * over the top, key by key.
+/* input_config.c - see input_config.h. Of a model of several parts the object of the text model
+ * wins over the top, key by key.
  */
 #include "model/input_config.h"
 

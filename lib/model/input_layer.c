@@ -278,7 +278,7 @@ static void take_kind(struct search *s)
         l->kind = EMBI_POS_RELATIVE;
     if (l->padding == EMBI_PAD_ID) {
         l->pad = embi_positions_pad(&s->m->config);
-        l->offset = l->pad + 1;
+        l->offset = embi_min(l->pad, EMB_POSITION_MAX / 2) + 1; /* no id is as large */
     }
 }
 

@@ -1,6 +1,6 @@
-/* kern_steps.h - what ops/assemble_row.c and ops/unit.c do with one row, as plain loops; each kern_<set>.c includes
- * it, and the compiler makes vectors of its own width of them. Every number is computed by itself,
- * in the order written, so all sets give the same bits.
+/* kern_steps.h - what ops/assemble_row.c and ops/unit.c do with one row, as plain loops; each
+ * kern_<set>.c includes it, and the compiler makes vectors of its own width of them. Every number
+ * is computed by itself, in the order written, so all sets give the same bits.
  */
 static void sum_f32(float *out, const float *x, const float *y, size_t n)
 {

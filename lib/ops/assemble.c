@@ -1,7 +1,8 @@
 /* assemble.c - the input of a model, made of rows of its tables: emb_assembly_*.
  *
- * What is done comes from model/input_layer.h. Here an assembly is opened, tokens are checked before
- * anything is written, and items of rows go to the threads; assemble_row.c has the arithmetic.
+ * What is done comes from model/input_layer.h. Here an assembly is opened, tokens are checked
+ * before anything is written, and items of rows go to the threads; assemble_row.c has the
+ * arithmetic.
  */
 #include "ops/assemble.h"
 
@@ -248,6 +249,13 @@ void emb_assembly_count(const emb_assembly *a, const uint64_t *rows, size_t n, b
     }
 }
 
+/* Is there a row for tokens that are padding? */
+static bool has_padding(const struct emb_assembly *a)
+{
+    const struct embi_input_layer *l = &a->layer;
+    return l->padding != EMBI_PAD_NONE && (!l->positions.data || l->offset - 1 < l->positions.rows);
+}
+
 static emb_status check_positions(const struct embi_assembly_job *job, emb_err *err)
 {
     const emb_assembly *a = job->a;
@@ -255,8 +263,12 @@ static emb_status check_positions(const struct embi_assembly_job *job, emb_err *
     emb_str of = a->layer.positions.name;
     for (size_t i = 0; a->info.counts && i < job->n; i++) {
         uint64_t t = job->positions[i];
-        if (t < a->info.positions || (t == EMB_POSITION_PADDING && a->layer.padding))
+        if (t < a->info.positions || (t == EMB_POSITION_PADDING && has_padding(a)))
             continue;
+        if (t == EMB_POSITION_PADDING)
+            return embi_fail(err, EMB_RANGE, (int64_t)i,
+                             "a token that is padding: there is no row for these%s%s",
+                             of.s ? " in " : "", of.s ? embi_show(name, of) : "");
         return embi_fail(err, EMB_RANGE, (int64_t)i,
                          "position %" PRIu64 ": expected one below %" PRIu64 "%s%s", t,
                          a->info.positions, of.s ? ", for which there are rows in " : "",

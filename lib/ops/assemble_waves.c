@@ -1,5 +1,5 @@
-/* assemble_waves.c - rows of sinusoidal positions, kept while sequence after sequence needs the same
- * ones; see assemble.h. Sines take a hundred times as long as a sum.
+/* assemble_waves.c - rows of sinusoidal positions, kept while sequence after sequence needs the
+ * same ones; see assemble.h. Sines take a hundred times as long as a sum.
  */
 #include "num/dtype.h"
 #include "ops/assemble.h"

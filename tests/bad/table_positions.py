@@ -2,7 +2,7 @@
 import json
 
 from case import Case
-from craft import npy, npy_raw
+from craft import npy, npy_raw, safetensors, tensor
 
 ROWS = npy([[1.0, 2.0, 3.0, 4.0]] * 3)
 
@@ -26,7 +26,51 @@ def scaled(name, scaling, err, **more):
     return config(name, {"head_dim": 4, "rope_theta": 10000.0, "rope_scaling": scaling}, "config.json: " + err, **more)
 
 
+WORDS, PLACES, NORM = [[1.0, 2.0]] * 3, [[0.0, 0.0]] * 4, [1.0, 1.0]
+BERT = {"embeddings.word_embeddings.weight": WORDS, "embeddings.position_embeddings.weight": PLACES,
+        "embeddings.token_type_embeddings.weight": WORDS, "embeddings.LayerNorm.weight": NORM, "embeddings.LayerNorm.bias": NORM}
+
+
+def model(name, err, code=3, args="--input-layer", ids="0 1", weights=None, **said):
+    """A BERT with other tensors, or in whose config.json other things are said."""
+    stored = {k: tensor(v) if isinstance(v, list) else v for k, v in {**BERT, **(weights or {})}.items() if v is not None}
+    return Case(f"input of a model: {name}", f"lookup {ids} -t model.safetensors -o out.npy {args}", code,
+                f"model.safetensors: {err}", {"model.safetensors": safetensors(stored),
+                                              "config.json": json.dumps({"model_type": "bert", **said}).encode()})
+
+
 CASES = [
+    model("no number", "config.json: layer_norm_eps: expected a number, 0 or more, found [1]", layer_norm_eps=[1]),
+    model("a negative number", "config.json: type_vocab_size: expected a number, 0 or more, found -2", type_vocab_size=-2),
+    model("no switch", "config.json: scale_embedding: expected true or false, found 1", scale_embedding=1),
+    model("an unknown type", "what a model of type novel does before its first block is not known here", model_type="novel"),
+    model("no positions", "bert: expected a tensor bert.embeddings.position_embeddings.weight, found none",
+          weights={"embeddings.position_embeddings.weight": None}),
+    model("no norm", "bert: expected a tensor bert.embeddings.LayerNorm.weight, found none",
+          weights={"embeddings.LayerNorm.weight": None}),
+    model("no types", "bert: expected a tensor bert.embeddings.token_type_embeddings.weight, found none", type_vocab_size=2,
+          weights={"embeddings.token_type_embeddings.weight": None}),
+    model("narrow positions", "embeddings.position_embeddings.weight is 1 wide, what it meets 2",
+          weights={"embeddings.position_embeddings.weight": [[1.0]] * 4}),
+    model("a long norm", "embeddings.LayerNorm.bias is 3 wide, what it meets 2",
+          weights={"embeddings.LayerNorm.bias": [1.0, 2.0, 3.0]}),
+    model("positions of one axis", "embeddings.position_embeddings.weight: expected rows of numbers, found 1 axes",
+          weights={"embeddings.position_embeddings.weight": [1.0, 2.0]}),
+    model("positions of integers", "embeddings.position_embeddings.weight: expected floats, row after row, found I32",
+          weights={"embeddings.position_embeddings.weight": ("I32", [4, 2], bytes(32))}),
+    model("one position too many", "position 4: expected one below 4, for which there are rows in "
+          "embeddings.position_embeddings.weight", args="--input-layer --start 3"),
+    model("a large start", "position 9007199254740991: expected one below 4, for which there are rows in "
+          "embeddings.position_embeddings.weight", args="--input-layer --start 9007199254740991"),
+    Case("input of a model: a larger start", "lookup 0 --input-layer --start 9007199254740992 -o out.npy", 2,
+         "--start 9007199254740992: expected a position below 2^53"),
+    model("a pad id that is there, without a row", "a token that is padding: there is no row for these in "
+          "embeddings.position_embeddings.weight", model_type="roberta", pad_token_id=5, ids="5",
+          weights={"embeddings.word_embeddings.weight": WORDS * 3}),
+    model("a large pad id", "position 0: expected one below 0, for which there are rows in "
+          "embeddings.position_embeddings.weight", model_type="roberta", pad_token_id=7),
+    model("the largest pad id", "position 0: expected one below 0, for which there are rows in "
+          "embeddings.position_embeddings.weight", model_type="roberta", pad_token_id=18446744073709551615),
     array("cut", ROWS[:-1], "data: expected 48 bytes, found 47"),
     array("not an array", b"", "the file is empty"),
     shaped("one axis", "(4,)", bytes(16), "expected [..., L, D], 2 to 4 axes, found 1"),
