@@ -38,7 +38,8 @@ def programs(suite, build, sanitizer):
         run = [py, tests / "cases/run.py", tool, *jobs, *slow]
         return [[str(x) for x in command] for command in (
             [*run, "--capability", "main", "--capability", "resize", "--capability", "formats", "--have", have],
-            [*run, "--capability", "positions", "--only", "plan", "--only", "position.*", "--only", "logits"])]
+            [*run, "--capability", "positions", "--only", "plan", "--only", "position.*", "--only", "logits",
+             "--only", "lookup.*"])]
     if suite == "golden":
         kinds = ("npy,npy ids,safetensors,word2vec binary,word2vec text,glove text,model directory,"
                  "tokenizer.json,sentencepiece,tekken,torch zip,torch legacy,gguf,npz,gzip,fasttext vec,text")
