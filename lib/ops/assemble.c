@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 /* One item, and what is worth a second thread, as in table/gather.c. */
-enum { ITEM_ROWS = 256, PARALLEL_BYTES = 2 << 20 };
+enum { ITEM_ROWS = 256, PARALLEL_BYTES = 512 << 10 };
 
 /* Of tables that are added, converted when they are opened. */
 enum { COPY_BYTES = 32 << 20 };

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ITEM_ROWS = 256, PARALLEL_BYTES = 1 << 20 };
+enum { ITEM_ROWS = 256, PARALLEL_BYTES = 512 << 10 };
 
 /* The norm where the sum of squares is out of range; NaN where x holds one, or an infinity. */
 static double extreme_norm(const double *x, uint32_t dims, double norm2)
