@@ -56,7 +56,8 @@ lookup -t odd 2 --positions auto 2>&1
 lookup -t llama 2 --positions learned 2>&1
 lookup -t gpt2 2 --layer-norm 2>&1
 lookup -t gpt2 2 --type-ids types 2>&1
-lookup 0 --input-layer -q 2>&1
+printf 'a 1\nb 2\n' > w.txt
+lookup -t w.txt 0 --input-layer 2>&1
 lookup -t roberta 3 1 --type-ids types 2>&1
 lookup -t roberta 3 1 2 0 --type-ids types 2>&1
 printf '0 2 0\n' > bad
