@@ -66,6 +66,12 @@ BLAS_LIBS   := $(or $(shell pkg-config --libs openblas 2>/dev/null),-lopenblas)
 have_blas   := $(shell echo 'int main(void) { openblas_set_num_threads(1); return 0; }' | \
                  $(CC) $(BLAS_CFLAGS) -include cblas.h -xc - -o /dev/null $(BLAS_LIBS) 2>/dev/null && echo yes)
 
+# libcurl likewise, for files on servers.
+CURL_CFLAGS := $(shell pkg-config --cflags libcurl 2>/dev/null)
+CURL_LIBS   := $(or $(shell pkg-config --libs libcurl 2>/dev/null),-lcurl)
+have_curl   := $(shell echo 'int main(void) { return curl_global_init(0); }' | \
+                 $(CC) $(CURL_CFLAGS) -include curl/curl.h -xc - -o /dev/null $(CURL_LIBS) 2>/dev/null && echo yes)
+
 override CFLAGS += $(CSTD) $(OPT) $(EXACT) $(WARN) $(SANFLAGS) -fvisibility=hidden -fPIC -pthread
 CPPFLAGS += -Ilib $(ZLIB_CFLAGS) $(TEXT_CFLAGS)
 LDLIBS   := $(ZLIB_LIBS) $(TEXT_LIBS) -pthread -lm -ldl
@@ -76,10 +82,11 @@ version   := $(shell sed -n 's/^.define EMB_VERSION "\(.*\)"/\1/p' lib/emb.h)
 numbers   := $(subst ., ,$(version))
 soversion := $(patsubst 0,0.$(word 2,$(numbers)),$(firstword $(numbers)))
 
-lib_src := $(filter-out lib/blas/%,$(wildcard lib/*/*.c))
+lib_src := $(filter-out lib/blas/% lib/http/%,$(wildcard lib/*/*.c))
 cmd_src := $(wildcard cmd/*.c)
 gen_src := $(wildcard cmd/gen/*.c)
 lib_obj := $(lib_src:%.c=$(BUILD)/%.o)
+plugin_obj := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/blas/*.c lib/http/*.c))
 cmd_obj := $(cmd_src:%.c=$(BUILD)/%.o)
 gen_obj := $(gen_src:%.c=$(BUILD)/%.o)
 
@@ -89,9 +96,10 @@ $(BUILD)/lib/num/kern_avx512.o: CFLAGS += -mavx2 -mfma -mf16c -mavx512f -mavx512
 endif
 
 # Plugins that there are, and those that this build makes.
-every_plugin := $(BUILD)/lib/embtool/libemb-blas.so
-plugins := $(if $(have_blas),$(filter %-blas.so,$(every_plugin)))
+every_plugin := $(BUILD)/lib/embtool/libemb-blas.so $(BUILD)/lib/embtool/libemb-http.so
+plugins := $(if $(have_blas),$(filter %-blas.so,$(every_plugin))) $(if $(have_curl),$(filter %-http.so,$(every_plugin)))
 $(BUILD)/lib/blas/%.o: CPPFLAGS += $(BLAS_CFLAGS)
+$(BUILD)/lib/http/%.o: CPPFLAGS += $(CURL_CFLAGS)
 
 # One man page for the program and one a command; each command has its page in docs/commands (the lint looks).
 pages   := embtool.1 $(patsubst docs/commands/%.md,embtool-%.1,$(wildcard docs/commands/*.md))
@@ -141,6 +149,11 @@ $(BUILD)/lib/embtool/libemb-blas.so: $(BUILD)/lib/blas/openblas.o
 	$(call say,LD,$@)
 	$(run)$(CC) $(SANFLAGS) -shared $(LDFLAGS) $^ $(BLAS_LIBS) -o $@
 
+$(BUILD)/lib/embtool/libemb-http.so: $(filter $(BUILD)/lib/http/%,$(plugin_obj))
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) -shared $(LDFLAGS) $^ $(CURL_LIBS) -o $@
+
 # ---------------------------------------------------------------- man pages and completion
 
 $(gen_obj): CPPFLAGS += -Icmd
@@ -166,9 +179,10 @@ $(scripts:%=$(BUILD)/completion/%): $(BUILD)/embtool-gen
 
 # ---------------------------------------------------------------- what apt brings (Debian 12 and 13, Ubuntu)
 
-BUILD_PACKAGES := gcc make pkg-config libc6-dev zlib1g-dev libpcre2-dev libutf8proc-dev libopenblas-dev
+BUILD_PACKAGES := gcc make pkg-config libc6-dev zlib1g-dev libpcre2-dev libutf8proc-dev libopenblas-dev \
+                  libcurl4-openssl-dev
 TEST_PACKAGES  := $(BUILD_PACKAGES) g++ libcriterion-dev python3 python3-venv binutils git valgrind \
-                  clang libclang-rt-dev cppcheck universal-ctags locales-all mandoc groff-base zsh fish
+                  clang libclang-rt-dev cppcheck universal-ctags locales-all mandoc groff-base zsh fish nginx-light openssl
 # Their findings differ by version, so the lint skips another one. A release that has left them behind tests without.
 PINNED_PACKAGES := clang-format-14 clang-tidy-14
 pinned_there    = $$(apt-cache pkgnames clang- | grep -xF $(PINNED_PACKAGES:%=-e %))
@@ -245,7 +259,7 @@ $(fuzz_bin): $(BUILD)/%: $(BUILD)/%.o $(fuzz_main) $(BUILD)/tests/fuzz/libcmd.a 
 $(fuzz_bin:=.o): CPPFLAGS += -Icmd
 
 tests := $(made) $(unit_bin) $(kern_bin) $(fault_bin) $(fakes) $(fuzz_bin) $(peer_bin)
-suites := unit kern cli cases golden bad faults fuzz docs install peers cost lint
+suites := unit kern cli cases golden bad faults fuzz docs install remote peers cost lint
 check = $(PYTHON) tests/check.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
 .PHONY: check $(suites:%=check-%) lint tests
@@ -371,4 +385,4 @@ clean:
 
 -include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(gen_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d) \
            $(fault_obj:.o=.d) $(fuzz_bin:=.d) $(bench_bin:=.d) $(BUILD)/tests/fuzz/replay.d \
-           $(peer_bin:=.d))
+           $(peer_bin:=.d) $(plugin_obj:.o=.d))

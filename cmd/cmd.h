@@ -49,6 +49,7 @@ struct run_env {
     const char *disable_cpu;                                    /* EMB_DISABLE_CPU */
     const char *plugin_path;                                    /* EMB_PLUGIN_PATH */
     const char *temp_dir;                                       /* TMPDIR */
+    const char *ca_file;                                        /* CURL_CA_BUNDLE, SSL_CERT_FILE */
     const char *hf_hub_cache, *hf_home, *xdg_cache_home, *home; /* of the hub's clients */
     size_t columns;                                             /* COLUMNS */
     bool plain;                                                 /* NO_COLOR, or TERM=dumb */

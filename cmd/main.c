@@ -43,6 +43,9 @@ static void read_env(struct run_env *env)
     env->disable_cpu = variable("EMB_DISABLE_CPU");
     env->plugin_path = variable("EMB_PLUGIN_PATH");
     env->temp_dir = variable("TMPDIR");
+    env->ca_file = variable("CURL_CA_BUNDLE");
+    if (!env->ca_file)
+        env->ca_file = variable("SSL_CERT_FILE");
     env->hf_hub_cache = variable("HF_HUB_CACHE");
     if (!env->hf_hub_cache)
         env->hf_hub_cache = variable("HUGGINGFACE_HUB_CACHE");
@@ -140,6 +143,7 @@ static int make_context(struct run *run)
         return code;
     opts.disable_cpu = run->env.disable_cpu;
     opts.temp_dir = run->env.temp_dir ? run->env.temp_dir : "/var/tmp"; /* which is on a disk */
+    opts.ca_file = run->env.ca_file;
     opts.hub_cache = hub_cache(&run->env, &cache);
     place_plugins(run->env.plugin_path, &plugins);
     opts.plugin_path = embi_buf_cstr(&plugins);
@@ -160,9 +164,10 @@ static int print_version(struct run *run)
     int code = make_context(run);
     if (code)
         return code;
-    embi_buf_print(&text, "embtool %s\nhttp no  blas %s  cuda no  kernels %s  threads %d\n",
-                   emb_version(), emb_ctx_plugin(run->ctx, "blas") ? "openblas" : "no",
-                   emb_ctx_kernels(run->ctx), emb_ctx_threads(run->ctx));
+    embi_buf_print(&text, "embtool %s\nhttp %s  blas %s  cuda no  kernels %s  threads %d\n",
+                   emb_version(), emb_ctx_plugin(run->ctx, "http") ? "libcurl" : "no",
+                   emb_ctx_plugin(run->ctx, "blas") ? "openblas" : "no", emb_ctx_kernels(run->ctx),
+                   emb_ctx_threads(run->ctx));
     return print_text(run, STDOUT_FILENO, &text);
 }
 

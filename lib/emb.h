@@ -234,7 +234,10 @@ typedef struct emb_ctx_opts {
     emb_temp_fn *temp;       /* NULL: nobody needs to know */
     void *temp_arg;
     const char *temp_dir; /* where packed tables go whose content is large against the free
-                                memory, as files without a name; NULL: they stay in memory */
+                                memory, and what comes from servers, as files without a name; NULL:
+                                they stay in memory */
+    const char *ca_file;  /* certificates of authorities, in PEM, to believe in place of the
+                             system's, for https://; NULL: the system's */
 } emb_ctx_opts;
 
 /* EMB_BAD_ARG: threads outside 0..4096. Threads are started when there is work for them. Free with

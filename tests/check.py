@@ -38,6 +38,7 @@ def programs(suite, build, sanitizer):
         run = [py, tests / "cases/run.py", tool, *jobs, *slow]
         return [[str(x) for x in command] for command in (
             [*run, "--capability", "main", "--capability", "resize", "--capability", "formats", "--have", have],
+            [*run, "--capability", "remote", "--only", "remote.*", "--only", "B46.*", "--only", "B49"],
             [*run, "--capability", "positions", "--only", "plan", "--only", "position.*", "--only", "logits",
              "--only", "lookup.*"])]
     if suite == "golden":
@@ -52,6 +53,7 @@ def programs(suite, build, sanitizer):
         "fuzz": [py, tests / "fuzz/run.py", "--build", build, *jobs, *seconds],
         "docs": [py, tests / "lint/docs_check.py", tool],
         "install": [py, tests / "install/run.py", "--build", build],
+        "remote": [py, tests / "remote/run.py", tool],
         "peers": [py, tests / "peers/run.py", tool, "--build", build],
         "cost": [py, tests / "cost/run.py", "--build", build],
         "lint": [py, tests / "lint/run.py", "--build", build],

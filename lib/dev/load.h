@@ -10,14 +10,16 @@
 #define EMBI_DEV_LOAD_H
 
 #include "dev/blas.h"
+#include "io/transport.h"
 #include "util/env.h"
 
 /* Of a context: where to look, and what came of it. */
 struct embi_plugins {
-    char *dirs;                   /* or NULL: no plugins */
-    bool blas_tried;              /* then there is the one or the other: */
-    const struct embi_blas *blas; /* what the BLAS plugin gave, */
-    emb_err blas_err;             /* why there is none */
+    char *dirs;                             /* or NULL: no plugins */
+    bool blas_tried;                        /* then there is the one or the other: */
+    const struct embi_blas *blas;           /* what the BLAS plugin gave, */
+    emb_err blas_err;                       /* why there is none */
+    const struct embi_transport *transport; /* what the HTTP plugin gave; NULL: not loaded */
 };
 
 /* dirs: absolute paths separated by ':' (others among them do not count), or NULL: no plugins. */
@@ -35,6 +37,10 @@ emb_status embi_plugin_load(const struct embi_plugins *plugins, const char *name
 /* blas.c: the BLAS plugin of the context, loaded at the first call; EMB_DEVICE as above, every time
  * where it failed once. */
 emb_status embi_blas_get(const struct embi_env *env, const struct embi_blas **blas, emb_err *err);
+
+/* transport.c: the HTTP plugin of the context, loaded at the first call; EMB_DEVICE as above. */
+emb_status embi_transport_get(const struct embi_env *env, const struct embi_transport **transport,
+                              emb_err *err);
 
 /* Does the library behind it use this CPU's vector units? OpenBLAS takes models that are newer than
  * itself for a very old one, and is then not worth a choice. */

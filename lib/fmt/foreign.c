@@ -190,7 +190,7 @@ static const struct embi_foreign kinds[] = {
     {MAGIC("\x28\xB5\x2F\xFD"), "zstd: not read by this version; unzstd it first"},
     {MAGIC("\xFD\x37zXZ"), "xz: not read by this version; unxz it first"},
     {bzip2, NULL, 0, "bzip2: not read by this version; bunzip2 it first"},
-    {html, NULL, 0, "a web page, not a table: the download went wrong"},
+    {html, NULL, 0, "a web page (HTML or XML), not a table: the download went wrong"},
     {json_error, NULL, 0, "a server's error message, not a table: the download went wrong"},
     {json, NULL, 0, "a JSON document, not a table"},
     {sentencepiece, NULL, 0, "a sentencepiece tokenizer, not a table"},

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <strings.h>
 
 /* Length of SCHEME in "SCHEME://...", RFC 3986 section 3.1; 0 where the URL does not begin so. */
 static size_t scheme_length(const char *url)
@@ -25,6 +26,8 @@ emb_status embi_io_open(const struct embi_env *env, const char *url, unsigned mo
     if (strcmp(url, "-") == 0)
         return embi_scheme_stdio.open(env, url, mode, io, err);
     size_t n = scheme_length(url);
+    if ((n == 4 || n == 5) && strncasecmp(url, "https", n) == 0)
+        return embi_scheme_http.open(env, url, mode, io, err);
     if (n > 0) {
         char name[EMBI_SHOW_MAX];
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%s:// is not a kind of address this build %s",
@@ -64,7 +67,23 @@ static emb_status read_whole(struct embi_io *io, emb_err *err)
     return EMB_OK;
 }
 
+emb_status embi_io_need(struct embi_io *io, const struct embi_span *spans, size_t n, emb_err *err)
+{
+    if (!io->scheme->need)
+        return EMB_OK;
+    for (size_t i = 0; i < n; i++)
+        if (check_inside(io, spans[i].off, spans[i].n, err))
+            return err->status;
+    return io->scheme->need(io, spans, n, err);
+}
+
 emb_status embi_io_map(struct embi_io *io, const void **data, emb_err *err)
+{
+    emb_status status = embi_io_need(io, &(struct embi_span){0, io->size}, 1, err);
+    return status ? status : embi_io_view(io, data, err);
+}
+
+emb_status embi_io_view(struct embi_io *io, const void **data, emb_err *err)
 {
     if (io->caps & EMBI_IO_CAN_MAP)
         return io->scheme->map(io, data, err);

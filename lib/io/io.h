@@ -29,6 +29,11 @@ enum {
 
 struct embi_io;
 
+/* Some bytes of a file. */
+struct embi_span {
+    uint64_t off, n;
+};
+
 struct embi_scheme {
     const char *name;
 
@@ -37,12 +42,16 @@ struct embi_scheme {
 
     /* Reading. All n bytes at off, or an error; never a short read. */
     emb_status (*pread)(struct embi_io *io, void *dst, size_t n, uint64_t off, emb_err *err);
-    /* The whole content in memory, valid until close. Optional. */
+    /* The whole content in memory, valid until close; where there is `need`, its addresses. Optional.
+     */
     emb_status (*map)(struct embi_io *io, const void **data, emb_err *err);
     /* The first bytes in memory, n of them at least: *have. They stay where they are until close.
      * Optional: where all are mapped as easily. */
     emb_status (*front)(struct embi_io *io, uint64_t n, const void **data, uint64_t *have,
                         emb_err *err);
+    /* Brings the bytes of n spans to their addresses. Only schemes whose bytes come from elsewhere.
+     */
+    emb_status (*need)(struct embi_io *io, const struct embi_span *spans, size_t n, emb_err *err);
     /* Bytes off .. of the mapping will not be needed soon: they need not stay in memory.
      * Optional. */
     void (*forget)(struct embi_io *io, uint64_t off, uint64_t n);
@@ -81,7 +90,7 @@ struct embi_io {
     char *label;   /* of a part of a file: "member 'a.txt'"; malloc'd, or NULL          */
 };
 
-/* Opens by what the URL begins with: "-" is standard input or output, SCHEME:// one of the list,
+/* Opens by what the URL begins with: "-" is standard input or output, http:// and https:// a server,
  * anything else a path. */
 emb_status embi_io_open(const struct embi_env *env, const char *url, unsigned mode,
                         struct embi_io **io, emb_err *err);
@@ -102,6 +111,17 @@ emb_status embi_io_map(struct embi_io *io, const void **data, emb_err *err);
 /* The first bytes of it in memory, n at least (which must be there): *have. */
 emb_status embi_io_front(struct embi_io *io, uint64_t n, const void **data, uint64_t *have,
                          emb_err *err);
+
+/* The same without the promise that the bytes are there: who reads some says so before, for all
+ * that it will need at a time, and pays nothing where the file is at hand. */
+emb_status embi_io_view(struct embi_io *io, const void **data, emb_err *err);
+emb_status embi_io_need(struct embi_io *io, const struct embi_span *spans, size_t n, emb_err *err);
+
+/* Do the bytes come from elsewhere? */
+static inline bool embi_io_is_far(const struct embi_io *io)
+{
+    return io->scheme->need != NULL;
+}
 
 /* A pass over a large file need not leave all of it in memory: what was mapped of bytes off .. is
  * let go, and read again by who looks there again. */

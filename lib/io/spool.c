@@ -75,6 +75,12 @@ static int open_nameless(const char *dir)
     return fd;
 }
 
+int embi_spool_file(const char *dir)
+{
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    return fd < 0 ? open_nameless(dir) : fd;
+}
+
 static emb_status fail_file(const struct embi_spool *spool, int sys, emb_err *err)
 {
     char show[EMBI_SHOW_MAX];
@@ -96,11 +102,8 @@ static emb_status write_out(struct embi_spool *spool, emb_err *err)
 /* From memory to a file, with what is there already. */
 static emb_status begin_file(struct embi_spool *spool, emb_err *err)
 {
-    const char *dir = spool->env->temp_dir;
     emb_status status = EMB_OK;
-    spool->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (spool->fd < 0)
-        spool->fd = open_nameless(dir);
+    spool->fd = embi_spool_file(spool->env->temp_dir);
     if (spool->fd < 0)
         return fail_file(spool, errno, err);
     if (spool->s)

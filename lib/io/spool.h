@@ -32,4 +32,7 @@ emb_status embi_spool_end(struct embi_spool *spool, struct embi_io **io, emb_err
 
 void embi_spool_free(struct embi_spool *spool);
 
+/* A file without a name in a directory, to read and write; -1 and errno. */
+int embi_spool_file(const char *dir);
+
 #endif

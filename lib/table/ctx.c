@@ -40,7 +40,11 @@ emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err)
         status = copy_path(EMBI_HAS(opts, hub_cache) ? opts->hub_cache : NULL, &c->hub_cache, err);
     if (!status)
         status = copy_path(EMBI_HAS(opts, temp_dir) ? opts->temp_dir : NULL, &c->temp_dir, err);
+    if (!status)
+        status = copy_path(EMBI_HAS(opts, ca_file) ? opts->ca_file : NULL, &c->ca_file, err);
     c->env.temp_dir = c->temp_dir;
+    c->env.ca_file = c->ca_file;
+    c->env.transport = embi_transport_get;
     if (!status)
         status = embi_plugins_new(EMBI_HAS(opts, plugin_path) ? opts->plugin_path : NULL,
                                   &c->env.plugins, err);
@@ -59,6 +63,7 @@ void emb_ctx_free(emb_ctx *ctx)
     embi_pool_free(ctx->env.pool);
     free(ctx->hub_cache);
     free(ctx->temp_dir);
+    free(ctx->ca_file);
     free(ctx);
 }
 

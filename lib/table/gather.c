@@ -87,7 +87,7 @@ static emb_status check_rows(const emb_table *t, const uint64_t *rows, size_t n,
 emb_status embi_gather_check(const emb_table *t, const uint64_t *rows, size_t n,
                              const emb_block *dst, emb_err *err)
 {
-    emb_status status = embi_table_ready(t, err);
+    emb_status status = embi_table_lay_out(t, err);
     if (status)
         return status;
     if (dst->dims != t->layout.dims || dst->rows < n ||
@@ -95,7 +95,8 @@ emb_status embi_gather_check(const emb_table *t, const uint64_t *rows, size_t n,
         return embi_fail(err, EMB_BAD_ARG, -1,
                          "gather: expected room for [%zu, %u], found [%llu, %u]", n, t->layout.dims,
                          (unsigned long long)dst->rows, dst->dims);
-    return check_rows(t, rows, n, err);
+    status = check_rows(t, rows, n, err);
+    return status ? status : embi_table_ready_rows(t, rows, n, err);
 }
 
 emb_status emb_table_gather(const emb_table *t, const uint64_t *rows, size_t n, emb_block *dst,

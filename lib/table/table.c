@@ -108,10 +108,10 @@ static emb_status walk(emb_table *t, emb_err *err)
     return EMB_OK;
 }
 
-emb_status embi_table_ready(const emb_table *table, emb_err *err)
+emb_status embi_table_lay_out(const emb_table *table, emb_err *err)
 {
     emb_table *t = lazily(table);
-    if (t->ready)
+    if (t->laid_out)
         return EMB_OK;
     emb_status status = walk(t, err);
     if (status)
@@ -119,11 +119,51 @@ emb_status embi_table_ready(const emb_table *table, emb_err *err)
     if (t->limit_rows)
         t->layout.rows = embi_min(t->layout.rows, t->limit_rows);
     const void *data;
-    if (embi_io_map(t->io, &data, err))
+    if (embi_io_view(t->io, &data, err))
         return embi_io_fail_in(t->io, err);
     t->map = data;
-    t->ready = true;
+    t->laid_out = true;
     return EMB_OK;
+}
+
+/* Bytes from the first element of a row to the end of its last one. */
+static uint64_t row_extent(const struct embi_layout *l)
+{
+    size_t size = emb_dtype_bytes(l->dtype); /* of a block type 0 */
+    return size && l->dims ? (l->dims - 1) * l->col_stride + size : embi_layout_row_bytes(l);
+}
+
+static struct embi_span row_span(const struct embi_layout *l, uint64_t row)
+{
+    uint64_t at = l->row_offsets ? l->row_offsets[row] : l->offset + row * l->row_stride;
+    return (struct embi_span){at, row_extent(l)};
+}
+
+emb_status embi_table_ready(const emb_table *t, emb_err *err)
+{
+    emb_status status = embi_table_lay_out(t, err);
+    if (status || !embi_io_is_far(t->io) || t->layout.rows == 0)
+        return status;
+    struct embi_span all = row_span(&t->layout, 0), last = row_span(&t->layout, t->layout.rows - 1);
+    all.n = last.off + last.n - all.off;
+    return embi_io_need(t->io, &all, 1, err);
+}
+
+emb_status embi_table_ready_rows(const emb_table *t, const uint64_t *rows, size_t n, emb_err *err)
+{
+    emb_status status = embi_table_lay_out(t, err);
+    if (status || !embi_io_is_far(t->io))
+        return status;
+    if (t->layout.row_stride < t->layout.col_stride) /* every row is all over the table */
+        return embi_table_ready(t, err);
+    struct embi_span *spans = malloc((n + 1) * sizeof *spans);
+    if (!spans)
+        return embi_fail_memory(err, n * sizeof *spans, "the places of rows");
+    for (size_t i = 0; i < n; i++)
+        spans[i] = row_span(&t->layout, rows[i]);
+    status = embi_io_need(t->io, spans, n, err);
+    free(spans);
+    return status;
 }
 
 bool embi_table_direct(const emb_table *t)
@@ -170,7 +210,7 @@ bool emb_table_map(const emb_table *t, emb_block *view)
 
 emb_status emb_table_describe(const emb_table *t, emb_table_info *info, emb_err *err)
 {
-    emb_status status = embi_table_ready(t, err);
+    emb_status status = embi_table_lay_out(t, err);
     if (status)
         return status;
     const struct embi_format *format = t->reader->format;

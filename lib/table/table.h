@@ -15,6 +15,7 @@ struct emb_ctx {
     struct embi_env env;
     char *hub_cache; /* or NULL */
     char *temp_dir;  /* or NULL */
+    char *ca_file;   /* or NULL */
 };
 
 /* The model that a table is a part of: freed after the table's reader. Only model/ looks inside. */
@@ -26,16 +27,16 @@ struct embi_owner {
 struct emb_table {
     const struct embi_env *env;
     struct embi_reader *reader;
-    char *path;   /* as given, without #tensor */
-    char *tensor; /* its name, or NULL */
-    bool ready;   /* layout is complete (walked, limited) */
+    char *path;    /* as given, without #tensor */
+    char *tensor;  /* its name, or NULL */
+    bool laid_out; /* layout is complete (walked, limited) */
     uint64_t limit_rows;
     int ndim; /* as stored; 0: rows of text */
     uint64_t shape[EMB_TENSOR_DIMS];
     struct embi_layout layout;
     struct embi_io *io;       /* where the rows are; of the reader */
     bool own_tokens;          /* the file has tokens for these rows */
-    const unsigned char *map; /* all of io, once the table is ready */
+    const unsigned char *map; /* all of io, once the layout is complete */
     float *decoded;           /* text tables that are scanned more than once: [V, d], or NULL */
     bool scanned;
     struct embi_vocab vocab;
@@ -45,9 +46,16 @@ struct emb_table {
 /* Rows per block of every scan: the unit of threads and of partial sums, whatever the machine. */
 #define EMBI_BLOCK_ROWS 256
 
-/* Makes layout complete; every function below, and every public one, begins with it. A table is
- * logically const: what is found out later does not change what it is. */
+/* Makes layout complete; every function below, and every public one, begins with it or with the
+ * next. A table is logically const: what is found out later does not change what it is. */
+emb_status embi_table_lay_out(const emb_table *table, emb_err *err);
+
+/* The same, and all rows are at hand, also where they come from a server. */
 emb_status embi_table_ready(const emb_table *table, emb_err *err);
+
+/* The same with these rows alone. */
+emb_status embi_table_ready_rows(const emb_table *table, const uint64_t *rows, size_t n,
+                                 emb_err *err);
 
 /* Can rows be used where they lie: mapped, native order, contiguous elements or blocks? */
 bool embi_table_direct(const emb_table *table);

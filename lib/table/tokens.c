@@ -39,7 +39,7 @@ static emb_status load_source(const emb_table *t, struct embi_vocab *vocab, emb_
 static emb_status load(const emb_table *table, struct embi_vocab **vocab, emb_err *err)
 {
     struct embi_vocab *v = (struct embi_vocab *)&table->vocab;
-    emb_status status = embi_table_ready(table, err);
+    emb_status status = embi_table_lay_out(table, err);
     if (!status && !v->loaded) {
         status = v->source.load ? load_source(table, v, err) : load_own(table, v, err);
         v->loaded = status == EMB_OK;

@@ -12,6 +12,7 @@
 struct embi_pool;
 struct embi_kern;
 struct embi_plugins;
+struct embi_transport;
 
 struct embi_env {
     emb_log_fn *log; /* may be NULL */
@@ -23,6 +24,10 @@ struct embi_env {
     unsigned cpu; /* what it can do, but for what was turned off (num/cpu.h) */
     const struct embi_kern *kern;
     struct embi_plugins *plugins;
+    /* What gets files from servers (dev/transport.c); NULL: there is no way to one. */
+    emb_status (*transport)(const struct embi_env *env, const struct embi_transport **transport,
+                            emb_err *err);
+    const char *ca_file; /* certificates to believe in place of the system's; or NULL */
 };
 
 /* One line to the log; level EMB_LOG_WARNING, _NOTE or _DEBUG; path may be NULL. */

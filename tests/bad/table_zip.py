@@ -223,7 +223,7 @@ CASES = [
        'inside gzip: not a format embtool knows; it begins with "\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00" (for rows '
        "without a header say --format raw)"),
     gz("nothing inside", gzip.compress(b""), "inside gzip: the file is empty"),
-    gz("a page inside", gzip.compress(b"<!DOCTYPE html>"), "inside gzip: a web page, not a table: the download went wrong"),
+    gz("a page inside", gzip.compress(b"<!DOCTYPE html>"), "inside gzip: a web page (HTML or XML), not a table: the download went wrong"),
     gz("gzip inside", gzip.compress(GOOD), "inside gzip: gzip inside gzip: not read; gunzip it first"),
     gz("a tar archive", gzip.compress(b"a.txt".ljust(257, b"\0") + b"ustar\0" + bytes(249) + TEXT),
        'inside gzip: not a format embtool knows; it begins with "a.txt\\x00\\x00\\x00" (for rows without a header say '

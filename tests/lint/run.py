@@ -50,7 +50,8 @@ MAY_SEE = {
     "io": {"util", "io"},
     "fmt": {"util", "num", "io", "fmt"},
     "dev": {"util", "num", "io", "dev"},
-    "blas": {"dev"},                              # a plugin: the header it shares with its loader
+    "blas": {"dev"},                              # plugins: the header that each shares with its loader
+    "http": {"io", "http"},
     "table": {"util", "num", "io", "fmt", "dev", "table"},
     "model": {"util", "num", "io", "fmt", "dev", "table", "model"},
     "ops": {"util", "num", "io", "fmt", "dev", "table", "model", "ops"},

@@ -135,7 +135,6 @@ Test(reading, unknown_kinds_of_address)
         const char *url, *msg;
     } cases[] = {
         {"foo://x", "foo:// is not a kind of address this build reads"},
-        {"https://host/t.npy", "https:// is not a kind of address this build reads"},
         {"hf://org/model", "hf:// is not a kind of address this build reads"},
         {"s3+v2.x-y://b/k", "s3+v2.x-y:// is not a kind of address this build reads"},
     };
@@ -144,6 +143,9 @@ Test(reading, unknown_kinds_of_address)
         cr_assert_str_eq(err.msg, cases[i].msg);
         cr_assert_null(io);
     }
+    cr_assert_eq(embi_io_open(&env, "https://h/t", EMBI_IO_WRITE, &io, &err), EMB_UNSUPPORTED);
+    cr_assert_str_eq(err.msg, "an address is read, not written");
+    cr_assert_eq(embi_io_open(&env, "HTTP://h/t", EMBI_IO_READ, &io, &err), EMB_DEVICE);
     cr_assert_eq(embi_io_open(&env, "s3://b/k", EMBI_IO_WRITE, &io, &err), EMB_UNSUPPORTED);
     cr_assert_str_eq(err.msg, "s3:// is not a kind of address this build writes");
     /* Paths, all of them: */

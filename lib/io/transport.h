@@ -1,0 +1,63 @@
+/* transport.h - what the HTTP plugin (lib/http) and the library agree on: one struct of functions.
+ *
+ * The plugin is a shared object of its own, libemb-http.so, that is linked to libcurl; the library
+ * and the program are not. It exports one function, EMBI_TRANSPORT_SYMBOL, and imports nothing from
+ * the library. This header is all that both sides share, and includes nothing of either.
+ *
+ * The plugin moves bytes and nothing else: it follows redirects, waits and tries again where that
+ * may help, and tells one version of a file from another. What the bytes are for is its caller's.
+ */
+#ifndef EMBI_IO_TRANSPORT_H
+#define EMBI_IO_TRANSPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Grows with every change of a struct: a plugin of another number is not used. */
+#define EMBI_TRANSPORT_ABI 1
+
+#define EMBI_TRANSPORT_UNKNOWN UINT64_MAX /* a length that the server does not say */
+#define EMBI_TRANSPORT_TEXT    256
+
+struct embi_transport_opts {
+    const char *url;     /* http:// or https:// */
+    const char *ca_file; /* certificates of authorities in place of the system's, or NULL */
+    const char *agent;   /* the program's name and version */
+    void (*log)(void *arg, const char *line); /* what is done, for -v; may be NULL */
+    void *log_arg;
+};
+
+/* Bytes first .. first+n-1 of the content; n 0: the whole of it. */
+struct embi_get {
+    uint64_t first, n;
+    /* Takes bytes of the content, which begin at `at`, as they come: a server that knows no ranges
+     * sends the whole in place of a range, and what was begun again may come twice. Not 0: no more
+     * is wanted. */
+    int (*take)(void *arg, uint64_t at, const void *data, size_t n);
+    void *arg;
+    int whole; /* out: the answer was the whole content */
+};
+
+struct embi_transport {
+    uint32_t abi, size; /* EMBI_TRANSPORT_ABI, sizeof(struct embi_transport) */
+
+    const char *(*about)(void); /* "libcurl/7.88.1 OpenSSL/3.0.17 ..." */
+
+    /* A session is for one URL and one version of what is there. 0, or not: no memory. Calls with
+     * one session never run at once. */
+    int (*open)(const struct embi_transport_opts *opts, void **session);
+
+    /* Gets all of them, several at a time. The first that succeeds fixes the version that the
+     * session is of, and *total, the bytes of its content. 0: every byte was taken. Not 0: `text`
+     * says why not, in words for the user. */
+    int (*get)(void *session, struct embi_get *gets, size_t n, uint64_t *total,
+               char text[EMBI_TRANSPORT_TEXT]);
+
+    void (*close)(void *session);
+};
+
+/* The function a plugin exports. */
+#define EMBI_TRANSPORT_SYMBOL "embi_transport_plugin"
+typedef const struct embi_transport *embi_transport_plugin_fn(void);
+
+#endif

@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+"""Checks of tables on servers, which run on loopback: run.py EMBTOOL [NAME ...]. Several at a time: most of them wait."""
+import argparse
+import concurrent.futures
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent.parent / "cases")]
+import far  # noqa: E402
+from checks import run_checks  # noqa: E402
+
+import faults  # noqa: E402
+import servers  # noqa: E402
+import ways  # noqa: E402
+
+p = argparse.ArgumentParser(description=__doc__)
+p.add_argument("tool")
+p.add_argument("only", nargs="*")
+a = p.parse_args()
+far.TOOL = str(Path(a.tool).resolve())
+checks = [c for m in (ways, servers, faults) for c in m.CHECKS if not a.only or c.__name__ in a.only]
+alone = [c for c in checks if c.__name__ == "without_the_plugin"]       # it puts another program in place of the tool
+with concurrent.futures.ThreadPoolExecutor(12) as pool:
+    begun = {c: pool.submit(c) for c in checks if c not in alone}
+    concurrent.futures.wait(begun.values())
+sys.exit(run_checks(checks, (), lambda c: c() if c in alone else begun[c].result()))
