@@ -40,7 +40,7 @@ static const struct opt options[] = {
     OPT("type-ids", 0, OPT_TEXT, AT(type_ids), "FILE",
         "add the row of each token's type; FILE has one for each id, in the forms of -i",
         .aliases = " token-type-ids segment-ids "),
-    OPT("scale", 0, OPT_TEXT, AT(scale), "X|sqrt-d", "multiply rows with X, or with sqrt(D)"),
+    OPT("scale", 0, OPT_TEXT, AT(scale), "X", "multiply rows with X: a number, or sqrt-d"),
     OPT("layer-norm", 0, OPT_FLAG, AT(layer_norm), NULL,
         "apply the model's LayerNorm of its input"),
     OPT("pool", 0, OPT_CHOICE, AT(pool), "mean|sum|max|first|last", "one vector a line of ids",

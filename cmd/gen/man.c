@@ -214,8 +214,10 @@ static const struct variable {
     {"EMB_DISABLE_CPU", "instruction sets not to use, such as avx2; for tests"},
     {"EMB_PLUGIN_PATH", "folders with plugins, absolute, separated by colons; embtool's own come "
                         "after them"},
-    {"TMPDIR", "folder for what packed tables hold, where it is large against the free memory; "
-               "else /var/tmp"},
+    {"TMPDIR", "folder for what packed tables hold, where it is large against the free memory, and "
+               "for what comes from servers; else /var/tmp"},
+    {"CURL_CA_BUNDLE", "PEM file of the authorities that https:// servers are believed by"},
+    {"SSL_CERT_FILE", "the same, where that is not set"},
     {"OPENBLAS_CORETYPE",
      "the kind of CPU that OpenBLAS makes code for, such as HASWELL, instead of "
      "what embtool finds"},

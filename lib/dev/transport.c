@@ -9,7 +9,7 @@ static const char missing[] =
 static emb_status load(struct embi_plugins *p, emb_err *err)
 {
     void *address;
-    embi_transport_plugin_fn *plugin;
+    embi_http_plugin_fn *plugin;
     emb_status status = embi_plugin_load(p, "http", missing, EMBI_TRANSPORT_SYMBOL, &address, err);
     if (status)
         return status;

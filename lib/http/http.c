@@ -64,9 +64,9 @@ static const struct embi_transport transport = {
     .close = close_session,
 };
 
-__attribute__((visibility("default"))) const struct embi_transport *embi_transport_plugin(void);
+__attribute__((visibility("default"))) embi_http_plugin_fn embi_http_plugin;
 
-const struct embi_transport *embi_transport_plugin(void)
+const struct embi_transport *embi_http_plugin(void)
 {
     return &transport;
 }

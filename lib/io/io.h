@@ -42,8 +42,8 @@ struct embi_scheme {
 
     /* Reading. All n bytes at off, or an error; never a short read. */
     emb_status (*pread)(struct embi_io *io, void *dst, size_t n, uint64_t off, emb_err *err);
-    /* The whole content in memory, valid until close; where there is `need`, its addresses. Optional.
-     */
+    /* The whole content in memory, valid until close; where there is `need`, its addresses.
+     * Optional. */
     emb_status (*map)(struct embi_io *io, const void **data, emb_err *err);
     /* The first bytes in memory, n of them at least: *have. They stay where they are until close.
      * Optional: where all are mapped as easily. */
@@ -90,7 +90,7 @@ struct embi_io {
     char *label;   /* of a part of a file: "member 'a.txt'"; malloc'd, or NULL          */
 };
 
-/* Opens by what the URL begins with: "-" is standard input or output, http:// and https:// a server,
+/* Opens by what the URL begins with: "-" is standard input or output, http:// or https:// a server,
  * anything else a path. */
 emb_status embi_io_open(const struct embi_env *env, const char *url, unsigned mode,
                         struct embi_io **io, emb_err *err);

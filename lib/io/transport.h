@@ -57,7 +57,7 @@ struct embi_transport {
 };
 
 /* The function a plugin exports. */
-#define EMBI_TRANSPORT_SYMBOL "embi_transport_plugin"
-typedef const struct embi_transport *embi_transport_plugin_fn(void);
+#define EMBI_TRANSPORT_SYMBOL "embi_http_plugin"
+typedef const struct embi_transport *embi_http_plugin_fn(void);
 
 #endif
