@@ -177,7 +177,12 @@ static int run_position(struct run *run, void *opts)
     struct positions p = {.run = run, .opts = opts};
     const char *kind = run->items.n ? run->items.v[0].s : "";
     bool rope = strcmp(kind, "rope") == 0;
-    if (run->items.n != 1 || (!rope && strcmp(kind, "sinusoidal") != 0))
+    if (run->items.n > 1)
+        return usage_error(run,
+                           "one word, sinusoidal or rope; '%s' is one too many: the length is -L, "
+                           "the dimensions are -D",
+                           run->items.v[1].s);
+    if (run->items.n == 0 || (!rope && strcmp(kind, "sinusoidal") != 0))
         return usage_error(run, "expected sinusoidal or rope%s%s%s", *kind ? ", found '" : "", kind,
                            *kind ? "'" : "");
     int code = take_numbers(&p);
