@@ -117,6 +117,6 @@ void watch_file(struct run *run, const char *path);
  * The commands
  */
 extern const struct cmd cmd_check, cmd_convert, cmd_init, cmd_logits, cmd_lookup, cmd_ls, cmd_plan,
-    cmd_position, cmd_resize, cmd_similar, cmd_stats;
+    cmd_position, cmd_resize, cmd_shard, cmd_similar, cmd_stats;
 
 #endif

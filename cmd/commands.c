@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-const struct cmd *const commands[] = {&cmd_lookup, &cmd_similar,  &cmd_stats,  &cmd_ls,
-                                      &cmd_check,  &cmd_init,     &cmd_resize, &cmd_convert,
-                                      &cmd_plan,   &cmd_position, &cmd_logits, NULL};
+const struct cmd *const commands[] = {
+    &cmd_lookup,  &cmd_similar, &cmd_stats,    &cmd_ls,     &cmd_check, &cmd_init, &cmd_resize,
+    &cmd_convert, &cmd_plan,    &cmd_position, &cmd_logits, &cmd_shard, NULL};
 
 const struct cmd *find_command(const char *name)
 {

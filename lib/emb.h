@@ -338,6 +338,7 @@ typedef struct emb_table_info {
     bool word_rows; /* the format holds the tokens with the rows: there is no list beside it */
     int ndim;       /* as stored: 2, with `flat` any number up to EMB_TENSOR_DIMS */
     uint64_t shape[EMB_TENSOR_DIMS]; /* [ndim]; with limit_rows of what is there, not of that */
+    uint32_t shards; /* it is put together out of so many files (emb_shards_write); 0: it is not */
 } emb_table_info;
 
 /* The shape, type and place of the table. Text tables and word2vec files are walked over here,
@@ -1027,6 +1028,9 @@ typedef struct emb_write_opts {
                            What embtool reads again is parted by blanks or tabs */
     const char *tokens_in; /* safetensors: what its metadata say of tokens that lie in a file beside
                               it: that file's ending, "vocab.txt" or "vocab.json"; NULL: nothing */
+    const char *const *metadata; /* safetensors: what else they say: a key and its value, both
+                                    UTF-8, one after the other                  [2 * n_metadata] */
+    size_t n_metadata;
 } emb_write_opts;
 
 /* Begins a file that holds `arrays` [n], in this order; they are copied. EMB_EXISTS: it is there,
@@ -1201,6 +1205,76 @@ EMB_API const emb_save_plan *emb_save_plan_of(const emb_save *save);
  * format would read the rows back otherwise, or numbers overflow under `strict`. */
 EMB_API emb_status emb_save_write(emb_save *save, const emb_write_opts *wopts, emb_err *err);
 EMB_API void emb_save_close(emb_save *save);
+
+/* ------------------------------------------------------------------------------------------------
+ * Cutting a table for tensor parallelism
+ *
+ * N files of one shape, table-00001-of-0000N.safetensors, in a directory of their own. Along the
+ * axis that is cut each has ceil(V / N) rows (or ceil(d / N) dims) of the table, one part after
+ * another; the last ones are filled up with zeros. Their metadata say which part they have. Of a
+ * model's directory the embedding, an output table of its own, copies of either and output biases
+ * are cut, under their names (biases along V alone: cut by dims, each file has all of them), and
+ * config.json and the tokenizer's files are copied; of any other table the tokens lie beside the
+ * first file, as emb_save_write has them. emb_table_open takes the directory as the table it was.
+ */
+typedef struct emb_shards emb_shards;
+
+typedef enum emb_shard_axis {
+    EMB_SHARD_ROWS, /* [ceil(V / N), d] each */
+    EMB_SHARD_DIMS  /* [V, ceil(d / N)] each */
+} emb_shard_axis;
+
+#define EMB_SHARDS_MAX 512
+
+typedef struct emb_shards_opts {
+    size_t size;
+    uint32_t parts; /* N, 1 to EMB_SHARDS_MAX */
+    emb_shard_axis axis;
+    bool lossy;        /* tokens that no file beside the table can hold are changed */
+    emb_rows_fn *done; /* NULL: nobody counts */
+    void *done_arg;
+} emb_shards_opts;
+
+/* One tensor that the files have. Borrowed. */
+typedef struct emb_shards_tensor {
+    const char *name;
+    const char *role; /* "table", or as in emb_model_tensor */
+    emb_dtype dtype;
+    int ndim;
+    uint64_t shape[2], shard_shape[2]; /* of the whole, and of each file's part */
+} emb_shards_tensor;
+
+typedef struct emb_shards_plan {
+    uint32_t parts;
+    emb_shard_axis axis;
+    uint64_t total;                   /* V or d                                        */
+    uint64_t part;                    /* rows or dims of each file, with those of zeros */
+    uint64_t rows;                    /* that will be counted by `done`                */
+    const emb_shards_tensor *tensors; /* [n_tensors]; the table is the first */
+    size_t n_tensors;
+    const char *tokens; /* "tokenizer": its files are copied; the ending of the file beside the
+                                  first one ("vocab.txt"); NULL: there are none */
+    const char *const *losses; /* [n_losses] what is lost, one sentence each */
+    size_t n_losses;
+} emb_shards_plan;
+
+/* Looks at the table, which must live until emb_shards_close, and plans its shards in the new
+ * directory `path`. EMB_BAD_ARG: parts outside 1..EMB_SHARDS_MAX. EMB_UNSUPPORTED: a type that
+ * safetensors does not hold, a model whose tables have different lengths, or tokens that no file
+ * beside the table can hold. */
+EMB_API emb_status emb_shards_open(emb_ctx *ctx, const emb_table *table, const char *path,
+                                   const emb_shards_opts *opts, emb_shards **shards, emb_err *err);
+EMB_API const emb_shards_plan *emb_shards_plan_of(const emb_shards *shards);
+
+/* Which rows (dims) shard `rank` has, counted from 0. */
+EMB_API void emb_shards_part(const emb_shards *shards, uint32_t rank, uint64_t *first,
+                             uint64_t *count);
+
+/* Writes them, once; the directory appears with all of them. Rows go over in blocks, whatever the
+ * size of the table. wopts: force (a directory of shards, without folders, is replaced) and sync.
+ * EMB_EXISTS: path is there. */
+EMB_API emb_status emb_shards_write(emb_shards *shards, const emb_write_opts *wopts, emb_err *err);
+EMB_API void emb_shards_close(emb_shards *shards);
 
 /* ------------------------------------------------------------------------------------------------
  * Naming contents

@@ -40,7 +40,7 @@ def programs(suite, build, sanitizer):
             [*run, "--capability", "main", "--capability", "resize", "--capability", "formats", "--have", have],
             [*run, "--capability", "remote", "--only", "remote.*", "--only", "B46.*", "--only", "B49"],
             [*run, "--capability", "positions", "--only", "plan", "--only", "position.*", "--only", "logits",
-             "--only", "lookup.*"])]
+             "--only", "lookup.*", "--only", "shard"])]
     if suite == "golden":
         kinds = ("npy,npy ids,safetensors,word2vec binary,word2vec text,glove text,model directory,"
                  "tokenizer.json,sentencepiece,tekken,torch zip,torch legacy,gguf,npz,gzip,fasttext vec,text")

@@ -96,6 +96,8 @@ struct embi_reader {
     uint64_t n_tokens; /* of formats without walk: `tokens` finds so many, which are those of the
                           tables with as many rows; 0: the file holds none */
 
+    uint32_t shards; /* its tensors are put together out of so many files; 0: they lie in io */
+
     void *state; /* of the format; freed by its free */
 };
 
@@ -114,6 +116,9 @@ struct embi_sink {
     const char
         *tokens_in; /* the tokens are in a file beside this one, with this ending ("vocab.txt"),
                               which the file says of itself; or NULL */
+    const char *const *metadata; /* safetensors: further keys, each with its value
+                                    [2 * n_metadata] */
+    size_t n_metadata;
     const emb_str *all_tokens; /* [arrays[0].shape[0]] where they were known beforehand, or NULL */
     const struct embi_token_notes *notes; /* of these rows; or NULL. Only with all_tokens */
     struct embi_buf buf;                  /* scratch for text formats */

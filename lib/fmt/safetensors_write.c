@@ -47,6 +47,10 @@ static emb_status make_header(struct embi_sink *s, size_t bytes, emb_err *err)
     embi_buf_text(b, "{\"__metadata__\":{\"format\":\"pt\"");
     if (s->tokens_in)
         embi_buf_print(b, ",\"%s\":\"%s\"", EMBI_BESIDE_KEY, s->tokens_in);
+    for (size_t i = 0; i < 2 * s->n_metadata; i++) {
+        embi_buf_byte(b, i % 2 ? ':' : ',');
+        embi_json_quote(b, s->metadata[i], strlen(s->metadata[i]), NULL);
+    }
     embi_buf_byte(b, '}');
     for (size_t i = 0; i < s->n; i++, begin = end) {
         const emb_array *array = &s->arrays[i]; /* EMB_ROWS_UNKNOWN is the longest number */

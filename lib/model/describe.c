@@ -75,6 +75,8 @@ static emb_status describe(struct embi_model *m, emb_model_info *info, emb_err *
         status = count_params(m, input, &info->params, err);
     if (!status)
         status = count_positions(m, input, &info->positions, err);
+    if (!status && m->weights.files[0].reader->shards)
+        info->params = 0; /* shards have the tables of a model alone */
     return status;
 }
 

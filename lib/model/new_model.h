@@ -23,6 +23,12 @@ emb_status embi_new_model_like(emb_ctx *ctx, const char *like, emb_dtype dtype,
  * config.json and without folders, may go. */
 emb_status embi_model_replaceable(const char *path, emb_err *err);
 
+/* Copies config.json (where `config`) and the tokenizer's files out of the directory `from`, as far
+ * as they are there, by the names that loaders know. */
+struct embi_newdir;
+emb_status embi_take_small_files(const struct embi_env *env, const char *from, bool config,
+                                 struct embi_newdir *dir, emb_err *err);
+
 /* The numbers in a table. */
 uint64_t embi_array_params(const emb_array *array);
 

@@ -31,11 +31,11 @@ static const char *const tokenizer_files[] = {
     "chat_template.json",
 };
 
-static emb_status copy_file(const struct emb_new_model *m, const char *name,
+static emb_status copy_file(const struct embi_env *env, const char *from, const char *name,
                             struct embi_newdir *dir, emb_err *err)
 {
     struct embi_sidecar file;
-    emb_status status = embi_sidecar_open(m->env, m->tokenizer, name, &file, err);
+    emb_status status = embi_sidecar_open(env, from, name, &file, err);
     if (status)
         return status;
     if (file.io)
@@ -45,24 +45,33 @@ static emb_status copy_file(const struct emb_new_model *m, const char *name,
 }
 
 /* Files of ranks have the name of their vocabulary. */
-static emb_status copy_ranks(const struct emb_new_model *m, struct embi_newdir *dir, emb_err *err)
+static emb_status copy_ranks(const struct embi_env *env, const char *from, struct embi_newdir *dir,
+                             emb_err *err)
 {
-    struct embi_dir from;
+    struct embi_dir names;
     emb_status status = EMB_OK;
-    embi_dir_open(&from, AT_FDCWD, m->tokenizer, true);
-    for (const char *name; !status && (name = embi_dir_next(&from)) != NULL;)
+    embi_dir_open(&names, AT_FDCWD, from, true);
+    for (const char *name; !status && (name = embi_dir_next(&names)) != NULL;)
         if (embi_ends_in(name + 1, ".tiktoken")) /* with a name before it */
-            status = copy_file(m, name, dir, err);
-    int sys = embi_dir_close(&from);
+            status = copy_file(env, from, name, dir, err);
+    int sys = embi_dir_close(&names);
     return status || !sys ? status : embi_fail_errno(err, sys, "the tokenizer's directory");
+}
+
+emb_status embi_take_small_files(const struct embi_env *env, const char *from, bool config,
+                                 struct embi_newdir *dir, emb_err *err)
+{
+    emb_status status = config ? copy_file(env, from, "config.json", dir, err) : EMB_OK;
+    for (size_t i = 0; !status && i < EMBI_LEN(tokenizer_files); i++)
+        status = copy_file(env, from, tokenizer_files[i], dir, err);
+    return status ? status : copy_ranks(env, from, dir, err);
 }
 
 static emb_status fill(const struct emb_new_model *m, struct embi_newdir *dir, emb_err *err)
 {
     emb_status status = embi_newdir_add(dir, "config.json", m->config.s, m->config.n, err);
-    for (size_t i = 0; m->tokenizer && !status && i < EMBI_LEN(tokenizer_files); i++)
-        status = copy_file(m, tokenizer_files[i], dir, err);
-    return status || !m->tokenizer ? status : copy_ranks(m, dir, err);
+    return status || !m->tokenizer ? status
+                                   : embi_take_small_files(m->env, m->tokenizer, false, dir, err);
 }
 
 /* A slip of the hand must not cost more than a model: what is replaced is one, with a config and

@@ -82,6 +82,20 @@ emb_status embi_weights_of_reader(struct embi_reader *reader, struct embi_weight
     return status;
 }
 
+emb_status embi_weights_take_reader(struct embi_weights *w, const char *dir, const char *name,
+                                    struct embi_reader *reader, emb_err *err)
+{
+    emb_status status = embi_weights_add_file(w, dir, (emb_str){name, strlen(name)}, err);
+    if (status) {
+        embi_reader_close(reader);
+        return status;
+    }
+    struct embi_weights_file *f = &w->files[w->n_files - 1];
+    f->reader = reader;
+    reader->path = f->path;
+    return list_tensors(w, w->n_files - 1, reader, err);
+}
+
 void embi_weights_free(struct embi_weights *w)
 {
     for (size_t i = 0; i < w->n_files; i++) {

@@ -44,9 +44,15 @@ struct embi_weights {
  * failure too. */
 emb_status embi_weights_of_reader(struct embi_reader *reader, struct embi_weights *w, emb_err *err);
 
+/* Adds the file dir/name, which is open as that reader, with all its tensors; takes the reader
+ * over, on failure too. */
+emb_status embi_weights_take_reader(struct embi_weights *w, const char *dir, const char *name,
+                                    struct embi_reader *reader, emb_err *err);
+
 /* The weights of a directory, by the loaders' order: model.safetensors, its index,
- * pytorch_model.bin, its index, a *.safetensors that is the only one, a GGUF model that is. A
- * single file beside an index wins, with a warning (opts->strict: an error) that names both.
+ * pytorch_model.bin, its index, shards of a table (model/shards.h), a *.safetensors that is the
+ * only one, a GGUF model that is. A single file beside an index wins, with a warning (opts->strict:
+ * an error) that names both.
  * EMB_UNSUPPORTED: there are only weights of kinds that are not read. */
 emb_status embi_weights_open(const struct embi_env *env, const char *dir,
                              const struct embi_read_opts *opts, struct embi_weights *w,

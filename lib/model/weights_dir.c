@@ -4,6 +4,7 @@
 
 #include "io/dir_names.h"
 #include "model/gguf_model.h"
+#include "model/shards.h"
 #include "model/sidecar.h"
 #include "util/err.h"
 
@@ -35,7 +36,7 @@ bool embi_weights_in(const char *dir)
     for (size_t i = 0; i < EMBI_LEN(kinds); i++)
         if (embi_sidecar_exists(dir, kinds[i].single) || embi_sidecar_exists(dir, kinds[i].index))
             return true;
-    return false;
+    return embi_shards_in(dir);
 }
 
 static emb_status open_index(const char *dir, const char *index, struct embi_weights *w,
@@ -126,7 +127,9 @@ emb_status embi_weights_open(const struct embi_env *env, const char *dir,
     while (i < EMBI_LEN(kinds) && !embi_sidecar_exists(dir, kinds[i].single) &&
            !embi_sidecar_exists(dir, kinds[i].index))
         i++;
-    if (i == EMBI_LEN(kinds))
+    if (i == EMBI_LEN(kinds) && embi_shards_in(dir))
+        status = embi_shards_open(dir, w, err);
+    else if (i == EMBI_LEN(kinds))
         status = open_only_one(dir, w, err);
     else if (embi_sidecar_exists(dir, kinds[i].single))
         status = choose_single(dir, kinds[i].single, kinds[i].index, w, err);

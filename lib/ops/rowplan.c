@@ -418,6 +418,10 @@ emb_status emb_resize_plan(const emb_table *table, const emb_resize_opts *opts, 
     struct draft d = {.table = table, .o = &o};
     *plan = (emb_resize){0};
     emb_status status = embi_rewrite_allowed(table->reader->format, table->layout.dtype, err);
+    if (!status && table->reader->shards)
+        status = embi_fail(err, EMB_UNSUPPORTED, -1,
+                           "a table of %u shards: join them first (embtool shard --join)",
+                           (unsigned)table->reader->shards);
     if (!status)
         status = embi_table_vocab(table, &d.vocab, err);
     if (status)

@@ -227,6 +227,7 @@ emb_status emb_table_describe(const emb_table *t, emb_table_info *info, emb_err 
         .text = (format->caps & EMBI_FMT_DECIMAL) != 0,
         .word_rows = (format->caps & EMBI_FMT_TOKENS) != 0,
         .ndim = t->ndim ? t->ndim : 2,
+        .shards = t->reader->shards,
         .shape = {t->layout.rows, t->layout.dims},
     };
     if (t->ndim)

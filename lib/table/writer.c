@@ -148,6 +148,8 @@ emb_status embi_writer_open_noted(emb_ctx *ctx, const char *path, const emb_arra
     s->header = EMBI_HAS(opts, header) ? opts->header : 0;
     s->separator = EMBI_HAS(opts, separator) ? opts->separator : 0;
     s->tokens_in = EMBI_HAS(opts, tokens_in) ? opts->tokens_in : NULL;
+    s->n_metadata = EMBI_HAS(opts, n_metadata) ? opts->n_metadata : 0;
+    s->metadata = s->n_metadata ? opts->metadata : NULL;
     s->all_tokens = EMBI_HAS(opts, all_tokens) ? opts->all_tokens : NULL;
     s->notes = s->all_tokens ? notes : NULL;
     s->tokens = s->tokens || s->all_tokens;

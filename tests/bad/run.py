@@ -25,13 +25,14 @@ import table_npy      # noqa: E402
 import table_output   # noqa: E402
 import table_positions  # noqa: E402
 import table_safetensors  # noqa: E402
+import table_shards   # noqa: E402
 import table_torch    # noqa: E402
 import table_words    # noqa: E402
 import table_zip      # noqa: E402
 
 CASES = [c for table in (table_safetensors, table_npy, table_words, table_kinds, table_ids, table_output,
                        table_models, table_torch, table_gguf, table_zip,
-                       table_convert, table_positions, table_logits)
+                       table_convert, table_positions, table_logits, table_shards)
          for c in table.CASES]
 SECONDS = 10
 
