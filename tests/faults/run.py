@@ -99,6 +99,8 @@ SCENARIOS = [
                                                 "o.vocab.txt": OLD, "o.safetensors": OLD}, together=True),
     Scenario("convert chosen rows", "convert t.txt o.csv --select w --normalize", ("o.csv",),
              {"t.txt": TEXT, "w": b"cat\n3\ncat\n"}),
+    Scenario("shard", "shard t.txt --tp 3 -o o", ("o",), {"t.txt": TEXT}),
+    Scenario("shard a model by dims", "shard m --tp 2 --axis dims -o o", ("o",), {"m": LLAMA}),
     Scenario("check a model", "check m", (), {"m": LLAMA}),
     Scenario("similar", "similar cat -t t.txt -k 3 -o o.npz", ("o.npz",), {"t.txt": TEXT}),
     Scenario("stats", "stats t.npy --columns", (), {"t.npy": TABLE}),
