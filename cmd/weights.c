@@ -34,14 +34,13 @@ static int read_npy(struct run *run, const char *path, uint64_t n, double *weigh
     if (emb_table_open(run->ctx, path, &opts, &table, &err) != EMB_OK)
         return fail(run, path, &err);
     int code = EXIT_DONE;
-    if (emb_table_describe(table, &info, &err) != EMB_OK)
-        code = fail(run, path, &err);
-    else if (info.rows * info.dims != n)
+    emb_status status = emb_table_describe(table, &info, &err);
+    if (!status && info.rows * info.dims != n)
         code = wrong_count(run, path, n, info.rows * info.dims);
-    else if (emb_table_scan(table, 0, info.rows, EMB_F64, take_block, weights, &err) != EMB_OK)
-        code = fail(run, path, &err);
+    else if (!status)
+        status = emb_table_scan(table, 0, info.rows, EMB_F64, take_block, weights, &err);
     emb_table_close(table);
-    return code;
+    return status ? fail(run, path, &err) : code;
 }
 
 static bool is_break(char c)
@@ -84,7 +83,7 @@ static int check_finite(struct run *run, const char *path, uint64_t n, const dou
 int weights_read(struct run *run, const char *path, uint64_t n, double **weights)
 {
     struct input in;
-    *weights = malloc((size_t)n * sizeof **weights + 1);
+    *weights = calloc((size_t)n + 1, sizeof **weights);
     if (!*weights)
         return fail_with(run, EXIT_MEMORY, NULL, "out of memory");
     int code = input_open(&in, run, path);

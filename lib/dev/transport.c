@@ -6,7 +6,8 @@ static const char missing[] =
     "files on servers are read by the HTTP plugin, which is not there: make "
     "builds it where libcurl (libcurl4-openssl-dev) is installed";
 
-static emb_status load(struct embi_plugins *p, emb_err *err)
+static emb_status load(const struct embi_plugins *p, const struct embi_transport **transport,
+                       emb_err *err)
 {
     void *address;
     embi_http_plugin_fn *plugin;
@@ -20,7 +21,7 @@ static emb_status load(struct embi_plugins *p, emb_err *err)
                          "libemb-http.so is of another version of embtool: interface %u of %u "
                          "bytes, expected %u of %zu",
                          t->abi, t->size, EMBI_TRANSPORT_ABI, sizeof *t);
-    p->transport = t;
+    *transport = t;
     return EMB_OK;
 }
 
@@ -28,9 +29,14 @@ emb_status embi_transport_get(const struct embi_env *env, const struct embi_tran
                               emb_err *err)
 {
     struct embi_plugins *p = env->plugins;
-    emb_status status = p->transport ? EMB_OK : load(p, err);
-    if (!status)
-        embi_log(env, EMB_LOG_DEBUG, NULL, "http: %s", p->transport->about());
+    if (!p->transport) {
+        const struct embi_transport *t = NULL;
+        emb_status status = load(p, &t, err);
+        if (status || !t)
+            return status;
+        embi_log(env, EMB_LOG_DEBUG, NULL, "http: %s", t->about());
+        p->transport = t;
+    }
     *transport = p->transport;
-    return status;
+    return EMB_OK;
 }

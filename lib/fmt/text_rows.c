@@ -240,7 +240,7 @@ static emb_status parse_row(const struct embi_reader *r, uint64_t row, float *ds
     const char *end = line.s + line.n;
     /* the scanner stops at the line's end, but is faster the more it may look at */
     const char *file = ((const struct embi_text *)r->state)->data, *file_end = file + r->io->size;
-    size_t found;
+    size_t found = 0;
     const char *p = values_of(r, row, line, &found);
     if (!p)
         return too_few(r, row, found, err);

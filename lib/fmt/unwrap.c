@@ -161,7 +161,7 @@ static emb_status check_member(const struct embi_reader *r, emb_err *err)
 
 emb_status embi_unwrap(struct embi_reader *r, emb_err *err)
 {
-    enum kind kind;
+    enum kind kind = PLAIN;
     bool gunzipped = false;
     r->fragment = r->opts.fragment;
     r->opts.fragment = NULL; /* which nobody keeps for us */

@@ -58,8 +58,9 @@ static bool read_piece(struct embi_protobuf *m, emb_str *piece, float *score, un
     while (embi_protobuf_next(m, &f)) {
         if (f.number == PIECE_TEXT && f.type == EMBI_PROTOBUF_BYTES)
             *piece = f.bytes;
+        uint32_t bits = (uint32_t)f.value;
         if (f.number == PIECE_SCORE && f.type == EMBI_PROTOBUF_FIXED32)
-            memcpy(score, &(uint32_t){(uint32_t)f.value}, sizeof *score);
+            memcpy(score, &bits, sizeof *score);
         if (f.number == PIECE_TYPE && f.type == EMBI_PROTOBUF_VARINT && f.value >= NORMAL &&
             f.value <= BYTE)
             *type = (unsigned)f.value;

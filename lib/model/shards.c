@@ -361,9 +361,9 @@ static emb_status join_files(struct opening *o, struct embi_io **joined, emb_err
 
 static emb_status join(struct opening *o, emb_err *err)
 {
-    struct embi_io *joined;
+    struct embi_io *joined = NULL;
     struct embi_reader *r = o->readers[0];
-    if (r->n_tensors == 0)
+    if (!r || r->n_tensors == 0)
         return embi_fail(err, EMB_BAD_DATA, -1, "%s: no tensors", o->names.list[0]);
     emb_status status = join_files(o, &joined, err);
     const struct embi_tensor table = r->tensors[0]; /* as it is cut */
@@ -385,7 +385,7 @@ static emb_status begin(struct opening *o, const char *dir, emb_err *err)
         status = check_names(&o->names, err);
     if (status)
         return status;
-    size_t n = o->names.n;
+    size_t n = o->names.n + 1; /* never none */
     o->readers = calloc(n, sizeof(struct embi_reader *));
     o->paths = calloc(n, sizeof(char *));
     o->pieces = calloc(n, sizeof *o->pieces);

@@ -95,8 +95,8 @@ static inline bool round_batch(const struct batch *b, float *out)
         __m256d x = _mm256_div_pd(_mm256_loadu_pd(b->w + i), _mm256_loadu_pd(b->power + i));
         __m256i low = _mm256_and_si256(_mm256_castpd_si256(x), beyond);
         undecided = _mm256_or_si256(undecided, _mm256_cmpeq_epi64(low, middle));
-        _mm_storeu_ps(out + i,
-                      _mm_or_ps(_mm256_cvtpd_ps(x), _mm_loadu_ps((const float *)(b->sign + i))));
+        __m128i sign = _mm_loadu_si128((const __m128i *)(const void *)(b->sign + i));
+        _mm_storeu_ps(out + i, _mm_or_ps(_mm256_cvtpd_ps(x), _mm_castsi128_ps(sign)));
     }
     return _mm256_testz_si256(undecided, undecided);
 }

@@ -20,18 +20,19 @@ emb_status embi_project_open(struct emb_assembly *a, emb_err *err)
     double *row = malloc(d * sizeof *row);
     a->project = malloc(d * wide * sizeof *a->project);
     a->project_bias = calloc(wide, sizeof *a->project_bias);
-    emb_status status = EMB_OK;
-    if (!row || !a->project || !a->project_bias)
-        status = embi_fail_memory(err, (d + 1) * wide * sizeof *row, "a projection");
-    for (size_t r = 0; !status && r < wide; r++) {
+    if (!row || !a->project || !a->project_bias) {
+        free(row);
+        return embi_fail_memory(err, (d + 1) * wide * sizeof *row, "a projection");
+    }
+    for (size_t r = 0; r < wide; r++) {
         embi_to_f64(row, (const unsigned char *)w->data + r * row_bytes, w->dtype, d);
         for (size_t c = 0; c < d; c++)
             a->project[c * wide + r] = row[c];
     }
-    if (!status && b->data)
+    if (b->data)
         embi_to_f64(a->project_bias, (const unsigned char *)b->data, b->dtype, wide);
     free(row);
-    return status;
+    return EMB_OK;
 }
 
 static void multiply(const double *x, const double *matrix, size_t d, size_t wide, double *out)
