@@ -158,12 +158,14 @@ emb_status embi_head_scale_parse(const char *s, size_t n, const struct embi_conf
 {
     struct embi_config_objects found;
     struct embi_json_value objects[2];
+    char shown[EMBI_SHOW_MAX];
     struct reading r = {has_rule(types->type) ? types->type : types->text_type, dims, scale};
     *scale = (struct embi_head_scale){1, 1, 0};
     if (!has_rule(r.type))
-        return embi_fail(err, EMB_UNSUPPORTED, -1,
-                         "what a model of type %s does with its logits is not known",
-                         types->type[0] ? types->type : "unknown");
+        return embi_fail(
+            err, EMB_UNSUPPORTED, -1, "what a model of type %s does with its logits is not known",
+            types->type[0] ? embi_show(shown, (emb_str){types->type, strlen(types->type)})
+                           : "unknown");
     emb_status status = embi_config_objects_find(s, n, &found, err);
     int count = status ? 0 : embi_config_text_objects(&found, objects);
     for (size_t i = 0; i < EMBI_LEN(rules); i++)

@@ -102,7 +102,7 @@ static bool is_bias(uint64_t rows, emb_str name, const struct embi_tensor *t, in
 static emb_status look_at_name(struct finding *f, size_t i, enum embi_role role, emb_err *err)
 {
     bool same = false;
-    char shown[EMBI_SHOW_MAX];
+    char shown[EMBI_SHOW_MAX], type[EMBI_SHOW_MAX];
     struct embi_weights *w = &f->m->weights;
     if (role == EMBI_ROLE_INPUT || !f->arch)
         return add(f, i, role == EMBI_ROLE_INPUT ? EMBI_VOCAB_EMBEDDING : EMBI_VOCAB_HEAD, 0, err);
@@ -111,7 +111,8 @@ static emb_status look_at_name(struct finding *f, size_t i, enum embi_role role,
         return status ? status : add(f, i, EMBI_VOCAB_HEAD, 0, err);
     embi_log(f->m->env, EMB_LOG_WARNING, w->files[w->tensors[i].file].path,
              "%s has %" PRIu64 " rows too, and is no output table of a %s model: it stays as it is",
-             embi_show(shown, w->tensors[i].name), f->embedding->shape[0], f->m->config.type);
+             embi_show(shown, w->tensors[i].name), f->embedding->shape[0],
+             embi_show(type, (emb_str){f->m->config.type, strlen(f->m->config.type)}));
     return EMB_OK;
 }
 

@@ -58,12 +58,14 @@ static emb_status check_object(struct embi_checking *c, const struct embi_json_v
  * is the default; at the top they always write the key. */
 static void check_missing(struct embi_checking *c)
 {
+    char type[EMBI_SHOW_MAX];
     if (c->model->config.vocab_size || c->text_inside || !embi_architecture_of(&c->model->config))
         return;
     embi_check_say(c, "config", NULL,
                    "config.json: there is no vocab_size, so loaders take the default of %s; %s has "
                    "%" PRIu64 " rows",
-                   c->model->config.type, c->name, c->rows);
+                   embi_show(type, (emb_str){c->model->config.type, strlen(c->model->config.type)}),
+                   c->name, c->rows);
 }
 
 /* *key: the first key of the objects that holds a width; NULL: none does. */

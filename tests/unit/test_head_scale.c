@@ -68,6 +68,8 @@ static const struct {
 } refusals[] = {
     {"{\"model_type\":\"grok\"}", "what a model of type grok does with its logits is not known",
      EMB_UNSUPPORTED},
+    {"{\"model_type\":\"\\nt6\"}", "what a model of type \\nt6 does with its logits is not known",
+     EMB_UNSUPPORTED},
     {"{}", "what a model of type unknown does with its logits is not known", EMB_UNSUPPORTED},
     {"{\"model_type\":\"gemma2\",\"final_logit_softcapping\":0}",
      "final_logit_softcapping: expected a number above 0, found 0", EMB_BAD_DATA},
