@@ -53,7 +53,7 @@ def programs(suite, build, sanitizer):
         "fuzz": [py, tests / "fuzz/run.py", "--build", build, *jobs, *seconds],
         "docs": [py, tests / "lint/docs_check.py", tool],
         "install": [py, tests / "install/run.py", "--build", build],
-        "remote": [py, tests / "remote/run.py", tool],
+        "remote": [py, tests / "remote/run.py", tool, *(["--quick"] if sanitizer else [])],
         "peers": [py, tests / "peers/run.py", tool, "--build", build],
         "cost": [py, tests / "cost/run.py", "--build", build],
         "lint": [py, tests / "lint/run.py", "--build", build],

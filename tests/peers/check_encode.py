@@ -97,7 +97,7 @@ def vocabulary(folder, draw, n):
     return draw.sample(pieces, min(n, len(pieces))) + [a.content for a in t.get_added_tokens_decoder().values()][:n]
 
 
-def published(path, n=1000):
+def published(path, n=500):
     draw = random.Random(SEED)
     Path("t").mkdir()
     Path("t/tokenizer.json").write_bytes(path.read_bytes())
