@@ -2,7 +2,8 @@
  *
  * A binary format is described by two numbers, and one generic core serves all four of them. Then
  * the table of powers of ten, its logarithms, and the exact comparison that settles what 64-bit
- * products cannot. Private to num/decimal*.c (and to its unit test). May hold no state.
+ * products cannot. Private to num/decimal*.c and fields_x86.c (and to its unit test). May hold no
+ * state.
  */
 #ifndef EMBI_NUM_DECIMAL_IMPL_H
 #define EMBI_NUM_DECIMAL_IMPL_H
@@ -69,6 +70,10 @@ EMBI_INLINE int embi_float_split(uint64_t bits, struct embi_float f, uint64_t *c
 #define EMBI_POW10_LAST    340
 #define EMBI_POW10_EXACT   55 /* 5^55 < 2^128 */
 #define EMBI_POW10_EXACT64 27 /* 5^27 < 2^64: the low word is 0 */
+/* 10^i as a whole number, i below EMBI_TENS: all that 64 bits hold but one. */
+#define EMBI_TENS          19
+extern const uint64_t embi_tens[EMBI_TENS];
+
 extern const uint64_t embi_pow10[EMBI_POW10_LAST - EMBI_POW10_FIRST + 1][2];
 
 /* floor(log2(10^q)) for the q of the table; make_powers.py --prove checks this and the two below.

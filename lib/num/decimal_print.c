@@ -15,7 +15,7 @@
 
 #define DIGITS_F64 17 /* the most digits either printer makes */
 
-static const uint64_t power10[19] = {
+const uint64_t embi_tens[EMBI_TENS] = {
     UINT64_C(1),
     UINT64_C(10),
     UINT64_C(100),
@@ -107,7 +107,7 @@ static inline void put_eight(char *s, uint64_t digits)
 static inline int count_digits(uint64_t n)
 {
     int guess = ((64 - __builtin_clzll(n)) * 1233) >> 12; /* that, or one too few */
-    return guess + (n >= power10[guess]);
+    return guess + (n >= embi_tens[guess]);
 }
 
 /* Digits as text: text[0, 24) holds n with leading zeros, then more zeros so that whole blocks may
@@ -261,9 +261,9 @@ size_t embi_print_digits(char *buf, double x, int digits)
     /* k as for the power of two below the value: one less than wanted if a power of ten lies
      * between. */
     int k = embi_log10_pow2(q + 63 - __builtin_clzll(c)) - digits + 1;
-    uint64_t n = divide_pow10(c, q, k), most = power10[digits];
+    uint64_t n = divide_pow10(c, q, k), most = embi_tens[digits];
     if (n == most)
-        n = power10[digits - 1], k++;
+        n = embi_tens[digits - 1], k++;
     else if (n > most)
         n = divide_pow10(c, q, ++k);
     *buf = '-';

@@ -9,6 +9,7 @@
  * it or becomes it. Middles, and numbers of another form than one digit, a point and digits, are
  * left to embi_scan_f32.
  */
+#include "num/decimal_impl.h"
 #include "num/kern_sets.h"
 
 #if defined(__x86_64__)
@@ -25,21 +26,6 @@ enum {
 
 static const double power10[BEHIND_MAX + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
                                                1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
-static const uint64_t whole10[BEHIND_MAX + 1] = {UINT64_C(1),
-                                                 UINT64_C(10),
-                                                 UINT64_C(100),
-                                                 UINT64_C(1000),
-                                                 UINT64_C(10000),
-                                                 UINT64_C(100000),
-                                                 UINT64_C(1000000),
-                                                 UINT64_C(10000000),
-                                                 UINT64_C(100000000),
-                                                 UINT64_C(1000000000),
-                                                 UINT64_C(10000000000),
-                                                 UINT64_C(100000000000),
-                                                 UINT64_C(1000000000000),
-                                                 UINT64_C(10000000000000),
-                                                 UINT64_C(100000000000000)};
 
 /* Bit i: byte i of s[64] is a space or tab, or, in *ends, LF or CR. Each is the byte that the table
  * has for its low half. */
@@ -117,7 +103,7 @@ static inline bool read_batch(const char *s, size_t start, const uint32_t *ends,
         if (behind > BEHIND_MAX || first[1] != '.')
             return false;
         first_largest |= whole > 9;
-        b.w[i] = (double)(int64_t)(whole * whole10[behind] + last_digits(end, behind, &largest));
+        b.w[i] = (double)(int64_t)(whole * embi_tens[behind] + last_digits(end, behind, &largest));
         b.power[i] = power10[behind];
         b.sign[i] = negative << 31;
         start = ends[i] + 1;
