@@ -107,9 +107,10 @@ bool embi_encoder_unknown(const struct embi_encoder *encoder, uint32_t *id)
  */
 
 /* One part is normalised, and cut at the added tokens that are looked for after that. */
-static emb_status normalize(const struct embi_encoder *e, const char *s, size_t n, bool first,
+static emb_status normalize(const void *encoder, const char *s, size_t n, bool first,
                             struct embi_parts *out, emb_err *err)
 {
+    const struct embi_encoder *e = encoder;
     struct embi_buf text = {0};
     embi_buf_add(&text, s, n);
     emb_status status = text.failed ? embi_fail_memory(err, n, "a text")
@@ -118,22 +119,6 @@ static emb_status normalize(const struct embi_encoder *e, const char *s, size_t 
         status = embi_added_cut(&e->added, true, text.s, text.n, first, out, err);
     embi_buf_free(&text);
     return status;
-}
-
-static emb_status normalize_all(const struct embi_encoder *e, const struct embi_parts *in,
-                                struct embi_parts *out, emb_err *err)
-{
-    emb_status status = EMB_OK;
-    for (size_t i = 0; !status && i < in->n; i++) {
-        const struct embi_part *part = &in->v[i];
-        const char *s = in->text.s + part->at;
-        if (part->id != EMBI_NO_PIECE)
-            embi_parts_add(out, s, part->n, part->first, part->id);
-        else
-            status = normalize(e, s, part->n, part->first, out, err);
-    }
-    return !status && (in->failed || out->failed) ? embi_fail_memory(err, in->text.n, "a text")
-                                                  : status;
 }
 
 static emb_status split_all(const struct embi_encoder *e, const struct embi_parts *parts,
@@ -163,7 +148,7 @@ emb_status embi_encode(const struct embi_encoder *encoder, emb_str text, struct 
                          "a text that is not UTF-8 is not split into pieces");
     emb_status status = embi_added_cut(&encoder->added, false, text.s, text.n, true, &cut, err);
     if (!status)
-        status = normalize_all(encoder, &cut, &parts, err);
+        status = embi_parts_each(&cut, normalize, encoder, &parts, err);
     if (!status)
         status = embi_splits_apply(&encoder->splits, &parts, err);
     if (!status)

@@ -128,8 +128,8 @@ static void part_length(const struct embi_split *step, const char *s, size_t n, 
     }
 }
 
-static emb_status part_one(const struct embi_split *step, const char *s, size_t n, bool first,
-                           struct embi_parts *out, emb_err *err)
+static emb_status part_by_kind(const struct embi_split *step, const char *s, size_t n, bool first,
+                               struct embi_parts *out, emb_err *err)
 {
     switch (step->kind) {
     case EMBI_SPLIT_PATTERN:
@@ -142,21 +142,18 @@ static emb_status part_one(const struct embi_split *step, const char *s, size_t 
     return EMB_OK;
 }
 
-static emb_status apply(const struct embi_split *step, const struct embi_parts *in,
-                        struct embi_parts *out, emb_err *err)
+static emb_status check_growth(const struct embi_parts *out, emb_err *err)
 {
-    emb_status status = EMB_OK;
-    for (size_t i = 0; !status && i < in->n; i++) {
-        const struct embi_part *part = &in->v[i];
-        const char *s = in->text.s + part->at;
-        if (part->id != EMBI_NO_PIECE)
-            embi_parts_add(out, s, part->n, part->first, part->id);
-        else
-            status = part_one(step, s, part->n, part->first, out, err);
-        if (!status && out->text.n > EMBI_TEXT_MOST)
-            status = embi_fail(err, EMB_UNSUPPORTED, -1, "the text grows beyond measure");
-    }
-    return !status && out->failed ? embi_fail_memory(err, in->text.n, "a text") : status;
+    return out->text.n > EMBI_TEXT_MOST
+               ? embi_fail(err, EMB_UNSUPPORTED, -1, "the text grows beyond measure")
+               : EMB_OK;
+}
+
+static emb_status part_one(const void *step, const char *s, size_t n, bool first,
+                           struct embi_parts *out, emb_err *err)
+{
+    emb_status status = part_by_kind(step, s, n, first, out, err);
+    return status ? status : check_growth(out, err);
 }
 
 emb_status embi_splits_apply(const struct embi_splits *splits, struct embi_parts *parts,
@@ -165,7 +162,9 @@ emb_status embi_splits_apply(const struct embi_splits *splits, struct embi_parts
     emb_status status = EMB_OK;
     for (size_t i = 0; !status && i < splits->n; i++) {
         struct embi_parts out = {0};
-        status = apply(&splits->v[i], parts, &out, err);
+        status = embi_parts_each(parts, part_one, &splits->v[i], &out, err);
+        if (!status) /* added tokens count as well */
+            status = check_growth(&out, err);
         embi_parts_free(parts);
         *parts = out;
     }

@@ -1,6 +1,7 @@
 /* encode_text.c - see encode_text.h. */
 #include "model/encode_text.h"
 
+#include "util/err.h"
 #include "util/unicode.h"
 #include "util/utf8.h"
 
@@ -39,6 +40,22 @@ void embi_parts_free(struct embi_parts *parts)
     embi_buf_free(&parts->text);
     free(parts->v);
     *parts = (struct embi_parts){0};
+}
+
+emb_status embi_parts_each(const struct embi_parts *in, embi_part_fn *fn, const void *step,
+                           struct embi_parts *out, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    for (size_t i = 0; !status && i < in->n; i++) {
+        const struct embi_part *part = &in->v[i];
+        const char *s = in->text.s + part->at;
+        if (part->id != EMBI_NO_PIECE)
+            embi_parts_add(out, s, part->n, part->first, part->id);
+        else
+            status = fn(step, s, part->n, part->first, out, err);
+    }
+    return !status && (in->failed || out->failed) ? embi_fail_memory(err, in->text.n, "a text")
+                                                  : status;
 }
 
 /* ------------------------------------------------------------------------------------------------

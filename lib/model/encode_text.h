@@ -33,6 +33,14 @@ struct embi_parts {
 void embi_parts_add(struct embi_parts *parts, const char *s, size_t n, bool first, uint32_t id);
 void embi_parts_free(struct embi_parts *parts);
 
+/* What a step makes of the text s [n] of one part; first as in embi_part. */
+typedef emb_status embi_part_fn(const void *step, const char *s, size_t n, bool first,
+                                struct embi_parts *out, emb_err *err);
+
+/* Takes a step: added tokens go over to `out` as they are, texts become what fn appends. */
+emb_status embi_parts_each(const struct embi_parts *in, embi_part_fn *fn, const void *step,
+                           struct embi_parts *out, emb_err *err);
+
 /* A stretch of a part: what was looked for, or what is between. */
 struct embi_cut {
     size_t start, end;
