@@ -24,13 +24,10 @@ static emb_status load(struct embi_plugins *p, emb_err *err)
     if (status)
         return status;
     const struct embi_blas *blas = call(address);
-    if (blas->abi != EMBI_BLAS_ABI || blas->size != sizeof *blas)
-        return embi_fail(err, EMB_DEVICE, -1,
-                         "libemb-blas.so is of another version of embtool: interface %u of %u "
-                         "bytes, expected %u of %zu",
-                         blas->abi, blas->size, EMBI_BLAS_ABI, sizeof *blas);
-    p->blas = blas;
-    return EMB_OK;
+    status = embi_plugin_check("blas", blas->abi, blas->size, EMBI_BLAS_ABI, sizeof *blas, err);
+    if (!status)
+        p->blas = blas;
+    return status;
 }
 
 emb_status embi_blas_get(const struct embi_env *env, const struct embi_blas **blas, emb_err *err)

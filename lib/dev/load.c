@@ -137,3 +137,14 @@ emb_status embi_plugin_load(const struct embi_plugins *plugins, const char *name
     embi_buf_free(&path);
     return status;
 }
+
+emb_status embi_plugin_check(const char *name, uint32_t abi, uint32_t size, uint32_t known_abi,
+                             size_t known_size, emb_err *err)
+{
+    if (abi == known_abi && size == known_size)
+        return EMB_OK;
+    return embi_fail(err, EMB_DEVICE, -1,
+                     "libemb-%s.so is of another version of embtool: interface %u of %u bytes, "
+                     "expected %u of %zu",
+                     name, abi, size, known_abi, known_size);
+}

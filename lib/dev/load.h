@@ -34,6 +34,11 @@ bool embi_plugin_there(const struct embi_plugins *plugins, const char *name);
 emb_status embi_plugin_load(const struct embi_plugins *plugins, const char *name,
                             const char *missing, const char *symbol, void **address, emb_err *err);
 
+/* Is what plugin NAME gave, an interface of so many bytes, of the number and the size that this
+ * library knows? EMB_DEVICE. */
+emb_status embi_plugin_check(const char *name, uint32_t abi, uint32_t size, uint32_t known_abi,
+                             size_t known_size, emb_err *err);
+
 /* blas.c: the BLAS plugin of the context, loaded at the first call; EMB_DEVICE as above, every time
  * where it failed once. */
 emb_status embi_blas_get(const struct embi_env *env, const struct embi_blas **blas, emb_err *err);

@@ -16,13 +16,10 @@ static emb_status load(const struct embi_plugins *p, const struct embi_transport
         return status;
     memcpy(&plugin, &address, sizeof plugin);
     const struct embi_transport *t = plugin();
-    if (t->abi != EMBI_TRANSPORT_ABI || t->size != sizeof *t)
-        return embi_fail(err, EMB_DEVICE, -1,
-                         "libemb-http.so is of another version of embtool: interface %u of %u "
-                         "bytes, expected %u of %zu",
-                         t->abi, t->size, EMBI_TRANSPORT_ABI, sizeof *t);
-    *transport = t;
-    return EMB_OK;
+    status = embi_plugin_check("http", t->abi, t->size, EMBI_TRANSPORT_ABI, sizeof *t, err);
+    if (!status)
+        *transport = t;
+    return status;
 }
 
 emb_status embi_transport_get(const struct embi_env *env, const struct embi_transport **transport,
