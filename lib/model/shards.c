@@ -376,13 +376,10 @@ static emb_status join(struct opening *o, emb_err *err)
     return status;
 }
 
-static emb_status begin(struct opening *o, const char *dir, emb_err *err)
+/* There is at least one name. */
+static emb_status begin(struct opening *o, emb_err *err)
 {
-    emb_status status = embi_dir_names(dir, is_shard, &o->names, err);
-    if (!status && o->names.n == 0)
-        status = embi_fail(err, EMB_UNSUPPORTED, -1, "is a directory without shards");
-    if (!status)
-        status = check_names(&o->names, err);
+    emb_status status = check_names(&o->names, err);
     if (status)
         return status;
     size_t n = o->names.n + 1; /* never none */
@@ -406,18 +403,27 @@ static void end(struct opening *o)
     embi_names_free(&o->names);
 }
 
-emb_status embi_shards_open(const char *dir, struct embi_weights *w, emb_err *err)
+static emb_status open_all(struct opening *o, const char *dir, emb_err *err)
+{
+    emb_status status = begin(o, err);
+    for (size_t k = 0; !status && k < o->names.n; k++)
+        status = open_shard(o, dir, k, err);
+    if (!status)
+        status = join(o, err);
+    if (!status) {
+        status = embi_weights_take_reader(o->w, dir, o->names.list[0], o->readers[0], err);
+        o->readers[0] = NULL;
+    }
+    return status;
+}
+
+emb_status embi_shards_open(const char *dir, struct embi_weights *w, bool *there, emb_err *err)
 {
     struct opening o = {.w = w};
-    emb_status status = begin(&o, dir, err);
-    for (size_t k = 0; !status && k < o.names.n; k++)
-        status = open_shard(&o, dir, k, err);
-    if (!status)
-        status = join(&o, err);
-    if (!status) {
-        status = embi_weights_take_reader(w, dir, o.names.list[0], o.readers[0], err);
-        o.readers[0] = NULL;
-    }
+    emb_status status = embi_dir_names(dir, is_shard, &o.names, err);
+    *there = o.names.n > 0;
+    if (!status && *there)
+        status = open_all(&o, dir, err);
     end(&o);
     return status;
 }

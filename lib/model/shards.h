@@ -49,7 +49,8 @@ const char *embi_shard_name(char out[EMBI_SHARD_NAME_BYTES], uint64_t rank, uint
 bool embi_shards_in(const char *dir);
 
 /* Opens all of them as one file of weights, w->files[0]: each tensor is what it was before it was
- * cut. EMB_BAD_DATA: one is missing, one too many, or they are not those of one table. */
-emb_status embi_shards_open(const char *dir, struct embi_weights *w, emb_err *err);
+ * cut. *there: the directory holds some. EMB_BAD_DATA: one is missing, one too many, or they are
+ * not those of one table. */
+emb_status embi_shards_open(const char *dir, struct embi_weights *w, bool *there, emb_err *err);
 
 #endif

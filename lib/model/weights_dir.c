@@ -117,6 +117,14 @@ static emb_status open_only_one(const char *dir, struct embi_weights *w, emb_err
     return status;
 }
 
+/* Weights whose names say nothing in particular. */
+static emb_status open_others(const char *dir, struct embi_weights *w, emb_err *err)
+{
+    bool shards;
+    emb_status status = embi_shards_open(dir, w, &shards, err);
+    return status || shards ? status : open_only_one(dir, w, err);
+}
+
 emb_status embi_weights_open(const struct embi_env *env, const char *dir,
                              const struct embi_read_opts *opts, struct embi_weights *w,
                              emb_err *err)
@@ -127,10 +135,8 @@ emb_status embi_weights_open(const struct embi_env *env, const char *dir,
     while (i < EMBI_LEN(kinds) && !embi_sidecar_exists(dir, kinds[i].single) &&
            !embi_sidecar_exists(dir, kinds[i].index))
         i++;
-    if (i == EMBI_LEN(kinds) && embi_shards_in(dir))
-        status = embi_shards_open(dir, w, err);
-    else if (i == EMBI_LEN(kinds))
-        status = open_only_one(dir, w, err);
+    if (i == EMBI_LEN(kinds))
+        status = open_others(dir, w, err);
     else if (embi_sidecar_exists(dir, kinds[i].single))
         status = choose_single(dir, kinds[i].single, kinds[i].index, w, err);
     else
