@@ -9,7 +9,7 @@
 
 #include "model/weights.h"
 
-#define EMBI_SHARD_NAME_BYTES 48
+#define EMBI_SHARD_NAME_BYTES 64
 
 /* What one of them says of itself. */
 struct embi_shard {
