@@ -32,7 +32,9 @@ static double gamma_of(double roundings)
 
 /* Roundings that one product can meet on its way into the sum: its own (1), its lane of at least 8
  * (d / 8), joining lanes and unrolled accumulators (at most 5), the rounding of its two factors to
- * f32 (2), and 2 to spare. Below 8 elements the sum may run straight: 7 + 2 is less. */
+ * f32 (2), and 2 to spare. Where blocks of dimensions are summed one after another, a lane is
+ * shorter by more than there are blocks. Below 8 elements the sum may run straight: 7 + 2 is
+ * less. */
 double embi_dot_bound(uint32_t d)
 {
     uint32_t lane = d / 8 + 1;
@@ -43,6 +45,17 @@ double embi_dot_bound(uint32_t d)
 double embi_any_order_bound(uint32_t d)
 {
     return gamma_of((double)d + 5);
+}
+
+/* So much of the queries stays in L1, with four rows; fewer dimensions are not worth the joining of
+ * lanes after each block. */
+enum { DOTS_BYTES = 16 << 10, DOTS_LEAST = 256 };
+
+size_t embi_dots_block(uint32_t d, size_t queries)
+{
+    size_t most = embi_max(DOTS_BYTES / (embi_max(queries, 1) * sizeof(float)), DOTS_LEAST);
+    size_t blocks = (d + most - 1) / most;
+    return (d / blocks / 16 + 1) * 16;
 }
 
 uint32_t embi_panel_block(uint32_t d)

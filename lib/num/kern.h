@@ -12,6 +12,16 @@
 
 enum { EMBI_FIELDS_BEFORE = 16 };
 
+/* Sums of a row in double precision over 8 virtual lanes: lane l adds elements l, l + 8, l + 16 ...
+ * (a square is exact in double precision, so that fusing its addition changes nothing), lanes are
+ * joined as ((0+4)+(2+6)) + ((1+5)+(3+7)). min and max ignore NaN, and are never -0; a row with NaN
+ * or an infinity is told by a non-finite sum or norm2. */
+struct embi_row_sums {
+    double sum, norm2;
+    float min, max;
+    uint64_t hash;
+};
+
 struct embi_kern {
     const char *name;
 
@@ -27,14 +37,14 @@ struct embi_kern {
                      float *norm2);
 
     /* out[j * ld + i] = rows[i] . q[j], the same products of n rows with a few queries [queries,
-     * d]. What lies at `next` (the rows that come after these; NULL: nothing) is asked for
-     * meanwhile. */
+     * d], and norm2[i] as above, unless it is NULL. What lies at `next` (the rows
+     * that come after these; NULL: nothing) is asked for meanwhile. */
     void (*products_f32)(const void *const *rows, size_t n, uint32_t d, const float *q,
-                         size_t queries, const void *next, float *out, size_t ld);
+                         size_t queries, const void *next, float *out, size_t ld, float *norm2);
     void (*products_f16)(const void *const *rows, size_t n, uint32_t d, const float *q,
-                         size_t queries, const void *next, float *out, size_t ld);
+                         size_t queries, const void *next, float *out, size_t ld, float *norm2);
     void (*products_bf16)(const void *const *rows, size_t n, uint32_t d, const float *q,
-                          size_t queries, const void *next, float *out, size_t ld);
+                          size_t queries, const void *next, float *out, size_t ld, float *norm2);
 
     /* out[i * EMBI_PANEL * panels + l] = rows[i] . query l, for n rows of d f32 and many queries,
      * as embi_panels_pack arranges them. Off by at most embi_panel_bound(d) * |row| |q|, but for
@@ -64,12 +74,12 @@ struct embi_kern {
      * EMBI_FIELDS_BEFORE bytes before s can be read too. */
     size_t (*scan_fields)(const char *s, size_t n_bytes, float *out, size_t n, size_t *used);
 
-    /* Sums of one row of d f32 values in double precision over 8 virtual lanes: lane l adds
-     * elements l, l + 8, l + 16 ... (multiply, then add, never fused), lanes are joined as
-     * ((0+4)+(2+6)) + ((1+5)+(3+7)). The same bits from every set. *min and *max ignore NaN; a row
-     * with NaN or an infinity is told by a non-finite sum or norm2. */
-    void (*row_sums)(const float *row, uint32_t d, double *sum, double *norm2, float *min,
-                     float *max);
+    /* Of one row of d values. The hash is 0 from row_sums, and from the others that of
+     * num/row_hash.h. The same bits from every set. */
+    void (*row_sums)(const float *row, uint32_t d, struct embi_row_sums *out);
+    void (*figures_f32)(const void *row, uint32_t d, struct embi_row_sums *out);
+    void (*figures_f16)(const void *row, uint32_t d, struct embi_row_sums *out);
+    void (*figures_bf16)(const void *row, uint32_t d, struct embi_row_sums *out);
 
     /* sum[c] += rows[0][c], then rows[1][c] ... for n rows of d elements of the type, each addition
      * in double precision. The same bits from every set (NaN: any). Of finite rows, fewer than 2^64
@@ -116,8 +126,10 @@ enum { EMBI_PANEL = 16, EMBI_PANEL_BLOCK = 128 };
 /* The same for `panels`: within a block sums run straight. */
 double embi_panel_bound(uint32_t d);
 
-/* Dimensions of each block but the last, d > 0: blocks are of nearly equal size. */
+/* Dimensions of each block but the last, d > 0, of panels and of products_*: blocks are of nearly
+ * equal size, and that a multiple of 16. */
 uint32_t embi_panel_block(uint32_t d);
+size_t embi_dots_block(uint32_t d, size_t queries);
 
 /* Queries q [n, d] as [panel][d][EMBI_PANEL], lanes after the last query zero. */
 void embi_panels_pack(float *packed, const float *q, size_t n, uint32_t d);
@@ -135,8 +147,8 @@ static inline double embi_join_lanes(const double lane[8])
            ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-/* The canonical products in double precision: 8 virtual lanes as in row_sums, products of f64
- * values (exact for f32 and smaller types). Every reported score comes from these. */
+/* The canonical products in double precision: 8 virtual lanes as in struct embi_row_sums, products
+ * of f64 values (exact for f32 and smaller types). Every reported score comes from these. */
 double embi_dot_f64(const double *a, const double *b, uint32_t d);
 
 #endif

@@ -8,11 +8,19 @@
 
 #include "num/kern_sets.h"
 #include "num/kern_x86.h"
+#include "num/row_hash.h"
 
 #include <math.h>
 
 /* What is left over from whole vectors goes through the scalar set. */
-enum { VL = 8, AHEAD_BYTES = 256, DOT_QUERIES = 3, PANEL_VECTORS = 2, MOST_ROWS = 6 };
+enum {
+    VL = 8,
+    AHEAD_BYTES = 256,
+    FAR_AHEAD_BYTES = 4096,
+    DOT_QUERIES = 3,
+    PANEL_VECTORS = 2,
+    MOST_ROWS = 6
+};
 
 typedef __m256 vec;
 #define VZERO         _mm256_setzero_ps()
@@ -203,22 +211,40 @@ static void bf16_from_f32(void *dst, const float *src, size_t n)
     embi_kern_scalar.bf16_from_f32((uint16_t *)dst + i, src + i, n - i);
 }
 
-/* Sums of a row in the making: virtual lanes 0-3 and 4-7, and the extremes of 8 columns. */
+/* Virtual lanes 0-3 and 4-7, and the extremes of 8 columns. */
 struct sums {
     __m256d s0, s1, n0, n1;
     vec low, high;
 };
 
-/* Adds 8 values. Zeros that stand for nothing change no sum: no lane is ever -0. A comparison with
- * NaN gives the second operand of min and max. */
-static inline void add_values(struct sums *a, vec x)
+static inline struct sums sums_start(void)
+{
+    return (struct sums){_mm256_setzero_pd(), _mm256_setzero_pd(),      _mm256_setzero_pd(),
+                         _mm256_setzero_pd(), _mm256_set1_ps(INFINITY), _mm256_set1_ps(-INFINITY)};
+}
+
+static inline void sums_add(struct sums *s, vec x)
 {
     __m256d x0 = _mm256_cvtps_pd(_mm256_castps256_ps128(x));
     __m256d x1 = _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
-    a->s0 = _mm256_add_pd(a->s0, x0);
-    a->s1 = _mm256_add_pd(a->s1, x1);
-    a->n0 = _mm256_add_pd(a->n0, _mm256_mul_pd(x0, x0));
-    a->n1 = _mm256_add_pd(a->n1, _mm256_mul_pd(x1, x1));
+    s->s0 = _mm256_add_pd(s->s0, x0);
+    s->s1 = _mm256_add_pd(s->s1, x1);
+    s->n0 = _mm256_fmadd_pd(x0, x0, s->n0);
+    s->n1 = _mm256_fmadd_pd(x1, x1, s->n1);
+}
+
+/* A comparison with NaN gives the second operand of min and max: what does not count is NaN. */
+static inline __attribute__((always_inline)) void sums_see(struct sums *s, vec x, size_t n)
+{
+    if (n < VL) {
+        float lane[VL];
+        _mm256_storeu_ps(lane, x);
+        for (size_t l = n; l < VL; l++)
+            lane[l] = NAN;
+        x = _mm256_loadu_ps(lane);
+    }
+    s->low = _mm256_min_ps(x, s->low);
+    s->high = _mm256_max_ps(x, s->high);
 }
 
 /* ((0+4)+(2+6)) + ((1+5)+(3+7)) */
@@ -236,33 +262,49 @@ static inline float lowest(vec v)
     return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
 }
 
-static void row_sums(const float *row, uint32_t d, double *sum, double *norm2, float *min,
-                     float *max)
+static inline void sums_end(const struct sums *s, struct embi_row_sums *out)
 {
-    struct sums a = {_mm256_setzero_pd(), _mm256_setzero_pd(),      _mm256_setzero_pd(),
-                     _mm256_setzero_pd(), _mm256_set1_ps(INFINITY), _mm256_set1_ps(-INFINITY)};
-    size_t i = 0;
-    for (; i + VL <= d; i += VL) {
-        vec x = _mm256_loadu_ps(row + i);
-        add_values(&a, x);
-        a.low = _mm256_min_ps(x, a.low);
-        a.high = _mm256_max_ps(x, a.high);
-    }
-    if (i < d) {
-        float last[VL] = {0};
-        memcpy(last, row + i, (d - i) * sizeof *row);
-        add_values(&a, _mm256_loadu_ps(last));
-        for (size_t l = d - i; l < VL; l++)
-            last[l] = NAN; /* which the extremes ignore */
-        vec x = _mm256_loadu_ps(last);
-        a.low = _mm256_min_ps(x, a.low);
-        a.high = _mm256_max_ps(x, a.high);
-    }
-    *sum = join(a.s0, a.s1);
-    *norm2 = join(a.n0, a.n1);
-    *min = lowest(a.low) + 0.0f;
-    *max = 0.0f - lowest(_mm256_xor_ps(a.high, _mm256_set1_ps(-0.0f)));
+    out->sum = join(s->s0, s->s1);
+    out->norm2 = join(s->n0, s->n1);
+    out->min = lowest(s->low) + 0.0f;
+    out->max = 0.0f - lowest(_mm256_xor_ps(s->high, _mm256_set1_ps(-0.0f)));
 }
+
+struct stripes {
+    __m256i key[2], product[2], plain[2];
+};
+
+static inline struct stripes stripes_start(void)
+{
+    const __m256i *keys = (const void *)embi_stripe_keys;
+    struct stripes h = {{_mm256_loadu_si256(keys), _mm256_loadu_si256(keys + 1)},
+                        {_mm256_setzero_si256(), _mm256_setzero_si256()},
+                        {_mm256_setzero_si256(), _mm256_setzero_si256()}};
+    return h;
+}
+
+static inline void stripes_add(struct stripes *h, const void *p)
+{
+    const __m256i step = _mm256_set1_epi64x((long long)EMBI_STRIPE_STEP);
+    UNROLL
+    for (size_t i = 0; i < 2; i++) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)p + i), v = _mm256_xor_si256(x, h->key[i]);
+        h->product[i] =
+            _mm256_add_epi64(h->product[i], _mm256_mul_epu32(v, _mm256_srli_epi64(v, 32)));
+        h->plain[i] = _mm256_add_epi64(h->plain[i], x);
+        h->key[i] = _mm256_add_epi64(h->key[i], step);
+    }
+}
+
+static inline uint64_t stripes_end(const struct stripes *h)
+{
+    uint64_t product[8], plain[8];
+    memcpy(product, h->product, sizeof product);
+    memcpy(plain, h->plain, sizeof plain);
+    return embi_stripes_join(product, plain);
+}
+
+#include "num/kern_rows.h"
 
 #include "num/kern_steps.h"
 
@@ -283,6 +325,9 @@ const struct embi_kern embi_kern_avx2 = {
     .f32_from_blocks = embi_f32_from_blocks_avx2,
     .scan_fields = embi_scan_fields_avx2,
     .row_sums = row_sums,
+    .figures_f32 = figures_f32,
+    .figures_f16 = figures_f16,
+    .figures_bf16 = figures_bf16,
     .add_f32 = dot_f32_add,
     .add_f16 = dot_f16_add,
     .add_bf16 = dot_bf16_add,

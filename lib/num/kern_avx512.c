@@ -9,10 +9,18 @@
 
 #include "num/kern_sets.h"
 #include "num/kern_x86.h"
+#include "num/row_hash.h"
 
 #include <math.h>
 
-enum { VL = 16, AHEAD_BYTES = 256, DOT_QUERIES = 6, PANEL_VECTORS = 4, MOST_ROWS = 12 };
+enum {
+    VL = 16,
+    AHEAD_BYTES = 256,
+    FAR_AHEAD_BYTES = 4096,
+    DOT_QUERIES = 6,
+    PANEL_VECTORS = 4,
+    MOST_ROWS = 12
+};
 
 typedef __m512 vec;
 #define VZERO         _mm512_setzero_ps()
@@ -205,14 +213,34 @@ static void bf16_from_f32(void *dst, const float *src, size_t n)
 /* The 8 virtual lanes are one vector of doubles. */
 struct sums {
     __m512d sum, norm2;
+    vec low, high;
 };
 
-/* Adds 8 values. Zeros that stand for nothing change no sum: no lane is ever -0. */
-static inline void add_values(struct sums *a, __m256 x)
+static inline struct sums sums_start(void)
+{
+    return (struct sums){_mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_set1_ps(INFINITY),
+                         _mm512_set1_ps(-INFINITY)};
+}
+
+static inline void add_values(struct sums *s, __m256 x)
 {
     __m512d y = _mm512_cvtps_pd(x);
-    a->sum = _mm512_add_pd(a->sum, y);
-    a->norm2 = _mm512_add_pd(a->norm2, _mm512_mul_pd(y, y));
+    s->sum = _mm512_add_pd(s->sum, y);
+    s->norm2 = _mm512_fmadd_pd(y, y, s->norm2);
+}
+
+static inline void sums_add(struct sums *s, vec x)
+{
+    add_values(s, _mm512_castps512_ps256(x));
+    add_values(s, upper(x));
+}
+
+/* A comparison with NaN gives the second operand of min and max, which is what was found so far. */
+static inline __attribute__((always_inline)) void sums_see(struct sums *s, vec x, size_t n)
+{
+    __mmask16 there = n < VL ? first(n) : (__mmask16)0xFFFF;
+    s->low = _mm512_mask_min_ps(s->low, there, x, s->low);
+    s->high = _mm512_mask_max_ps(s->high, there, x, s->high);
 }
 
 static inline double join(__m512d lanes)
@@ -222,33 +250,41 @@ static inline double join(__m512d lanes)
     return embi_join_lanes(lane);
 }
 
-/* A comparison with NaN gives the second operand of min and max, which is what was found so far. */
-static void row_sums(const float *row, uint32_t d, double *sum, double *norm2, float *min,
-                     float *max)
+static inline void sums_end(const struct sums *s, struct embi_row_sums *out)
 {
-    struct sums a = {_mm512_setzero_pd(), _mm512_setzero_pd()};
-    vec low = _mm512_set1_ps(INFINITY), high = _mm512_set1_ps(-INFINITY);
-    size_t i = 0;
-    for (; i + VL <= d; i += VL) {
-        vec x = _mm512_loadu_ps(row + i);
-        add_values(&a, _mm512_castps512_ps256(x));
-        add_values(&a, upper(x));
-        low = _mm512_min_ps(x, low);
-        high = _mm512_max_ps(x, high);
-    }
-    if (i < d) {
-        __mmask16 there = first(d - i);
-        vec x = _mm512_maskz_loadu_ps(there, row + i);
-        add_values(&a, _mm512_castps512_ps256(x));
-        add_values(&a, upper(x));
-        low = _mm512_mask_min_ps(low, there, x, low);
-        high = _mm512_mask_max_ps(high, there, x, high);
-    }
-    *sum = join(a.sum);
-    *norm2 = join(a.norm2);
-    *min = _mm512_reduce_min_ps(low) + 0.0f;
-    *max = _mm512_reduce_max_ps(high) + 0.0f;
+    out->sum = join(s->sum);
+    out->norm2 = join(s->norm2);
+    out->min = _mm512_reduce_min_ps(s->low) + 0.0f;
+    out->max = _mm512_reduce_max_ps(s->high) + 0.0f;
 }
+
+struct stripes {
+    __m512i key, product, plain;
+};
+
+static inline struct stripes stripes_start(void)
+{
+    return (struct stripes){_mm512_loadu_si512(embi_stripe_keys), _mm512_setzero_si512(),
+                            _mm512_setzero_si512()};
+}
+
+static inline void stripes_add(struct stripes *h, const void *p)
+{
+    __m512i x = _mm512_loadu_si512(p), v = _mm512_xor_si512(x, h->key);
+    h->product = _mm512_add_epi64(h->product, _mm512_mul_epu32(v, _mm512_srli_epi64(v, 32)));
+    h->plain = _mm512_add_epi64(h->plain, x);
+    h->key = _mm512_add_epi64(h->key, _mm512_set1_epi64((long long)EMBI_STRIPE_STEP));
+}
+
+static inline uint64_t stripes_end(const struct stripes *h)
+{
+    uint64_t product[8], plain[8];
+    _mm512_storeu_si512(product, h->product);
+    _mm512_storeu_si512(plain, h->plain);
+    return embi_stripes_join(product, plain);
+}
+
+#include "num/kern_rows.h"
 
 #include "num/kern_steps.h"
 
@@ -269,6 +305,9 @@ const struct embi_kern embi_kern_avx512 = {
     .f32_from_blocks = embi_f32_from_blocks_avx2,
     .scan_fields = embi_scan_fields_avx2,
     .row_sums = row_sums,
+    .figures_f32 = figures_f32,
+    .figures_f16 = figures_f16,
+    .figures_bf16 = figures_bf16,
     .add_f32 = dot_f32_add,
     .add_f16 = dot_f16_add,
     .add_bf16 = dot_bf16_add,

@@ -2,15 +2,19 @@
  *
  * A tile of 4 rows and up to DOT_QUERIES queries stays in registers (DOT_TILES(tile): tile(1) ...
  * tile(DOT_QUERIES), both set by the includer): what is
- * loaded of a row serves all queries of the tile. The next rows of the table are asked for while
- * these are multiplied. `queries` of the tile functions is a constant where they are inlined.
+ * loaded of a row serves all queries of the tile. Long rows go by in blocks of dimensions: of so
+ * many, the queries stay in a small L1 cache, and the rows of a tile too while its queries take
+ * turns. The next rows of the table are asked for while these are multiplied. `queries` of the tile
+ * functions is a constant where they are inlined.
  */
 
-/* acc[r][q] += the VL products at `at` of each row and query, of the last `left` lanes alone. */
+/* acc[r][q] += the VL products at `at` of each row and query, of the last `left` lanes alone; with
+ * norms, acc[r][queries] += the squares. */
 static inline __attribute__((always_inline)) void DOT(step)(vec acc[4][DOT_QUERIES],
                                                             const void *const *rows, size_t n,
                                                             const float *q, size_t d,
-                                                            size_t queries, size_t at, size_t left)
+                                                            size_t queries, bool norms, size_t at,
+                                                            size_t left)
 {
     vec piece[DOT_QUERIES];
     UNROLL
@@ -24,67 +28,99 @@ static inline __attribute__((always_inline)) void DOT(step)(vec acc[4][DOT_QUERI
         UNROLL
         for (size_t j = 0; j < queries; j++)
             acc[r][j] = VFMA(x, piece[j], acc[r][j]);
+        if (norms)
+            acc[r][queries] = VFMA(x, x, acc[r][queries]);
     }
 }
 
-/* n rows (1 or 4), d >= VL; out[j * ld + r]. */
+/* out [n] = the sums of the lanes of acc[r][j], or += after the first block. */
+static inline __attribute__((always_inline)) void DOT(give)(vec acc[4][DOT_QUERIES], size_t j,
+                                                            size_t n, bool add, float *out)
+{
+    float sums[4];
+    vsum4(acc[0][j], acc[1][j], acc[2][j], acc[3][j], sums);
+    for (size_t r = 0; r < n; r++)
+        out[r] = add ? out[r] + sums[r] : sums[r];
+}
+
+/* Dimensions first .. end - 1 of n rows (1 or 4): out[j * ld + r] and, with norms, norm2[r], or +=
+ * after the first block. What is left over after whole vectors is the end of the row, d >= VL. */
 static inline __attribute__((always_inline)) void DOT(tile)(const void *const *rows, size_t n,
-                                                            uint32_t d, const float *q,
-                                                            size_t queries, const char *ahead,
-                                                            float *out, size_t ld)
+                                                            uint32_t d, size_t first, size_t end,
+                                                            const float *q, size_t queries,
+                                                            bool norms, const char *ahead,
+                                                            float *out, size_t ld, float *norm2)
 {
     vec acc[4][DOT_QUERIES];
-    size_t i = 0;
+    size_t i = first;
     UNROLL
     for (size_t r = 0; r < 4; r++)
         UNROLL
-    for (size_t j = 0; j < queries; j++)
+    for (size_t j = 0; j < queries + norms; j++)
         acc[r][j] = VZERO;
-    for (; i + VL <= d; i += VL) {
+    for (; i + VL <= end; i += VL) {
         if (ahead)
             UNROLL
         for (size_t r = 0; r < n; r++)
             __builtin_prefetch(ahead + (i + r * d) * ELEMENT_BYTES, 0, 2);
-        DOT(step)(acc, rows, n, q, d, queries, i, VL);
+        DOT(step)(acc, rows, n, q, d, queries, norms, i, VL);
     }
-    if (i < d)
-        DOT(step)(acc, rows, n, q, d, queries, d - VL, d - i);
+    if (i < end)
+        DOT(step)(acc, rows, n, q, d, queries, norms, d - VL, d - i);
     UNROLL
-    for (size_t j = 0; j < queries; j++) {
-        float sums[4];
-        vsum4(acc[0][j], acc[1][j], acc[2][j], acc[3][j], sums);
-        memcpy(out + j * ld, sums, n * sizeof *sums);
-    }
+    for (size_t j = 0; j < queries; j++)
+        DOT(give)(acc, j, n, first > 0, out + j * ld);
+    if (norms)
+        DOT(give)(acc, queries, n, first > 0, norm2);
 }
 
-static void DOT(any_tile)(const void *const *rows, size_t n, uint32_t d, const float *q,
-                          size_t queries, const char *ahead, float *out, size_t ld)
+/* norm2 may be NULL: then there is room for one query more. */
+static void DOT(any_tile)(const void *const *rows, size_t n, uint32_t d, size_t first, size_t end,
+                          const float *q, size_t queries, const char *ahead, float *out, size_t ld,
+                          float *norm2)
 {
-#define TILE(count)                                      \
-    if (queries == (count) && n == 4)                    \
-        DOT(tile)(rows, 4, d, q, count, ahead, out, ld); \
-    else if (queries == (count))                         \
-        DOT(tile)(rows, 1, d, q, count, ahead, out, ld);
+#define TILE_OF(count, rows_, norms)                                      \
+    if (queries == (count) && n == (rows_) && (norm2 != NULL) == (norms)) \
+        DOT(tile)(rows, rows_, d, first, end, q, count, norms, ahead, out, ld, norm2);
+#define TILE(count)             \
+    TILE_OF(count, 4, false)    \
+    TILE_OF(count, 1, false)    \
+    TILE_OF((count)-1, 4, true) \
+    TILE_OF((count)-1, 1, true)
     DOT_TILES(TILE)
 #undef TILE
+#undef TILE_OF
+}
+
+/* One block of dimensions of all rows, in tiles of nearly equal size of the norms, which count as a
+ * query before the first, and the queries. */
+static void DOT(block)(const void *const *rows, size_t n, uint32_t d, size_t first, size_t end,
+                       const float *q, size_t queries, const char *next, float *out, size_t ld,
+                       float *norm2)
+{
+    size_t norms = norm2 ? 1 : 0, all = queries + norms,
+           tiles = (all + DOT_QUERIES - 1) / DOT_QUERIES;
+    for (size_t r = 0, some; r < n; r += some) {
+        some = n - r >= 4 ? 4 : 1;
+        const char *ahead = next ? next + r * d * ELEMENT_BYTES : NULL;
+        for (size_t t = 0, j = 0; t < tiles; t++) {
+            size_t after = all * (t + 1) / tiles - norms;
+            DOT(any_tile)
+            (rows + r, some, d, first, end, q + j * d, after - j, t == 0 ? ahead : NULL,
+             out + j * ld + r, ld, t == 0 && norm2 ? norm2 + r : NULL);
+            j = after;
+        }
+    }
 }
 
 static void DOT(products)(const void *const *rows, size_t n, uint32_t d, const float *q,
-                          size_t queries, const void *next, float *out, size_t ld)
+                          size_t queries, const void *next, float *out, size_t ld, float *norm2)
 {
-    size_t tiles = (queries + DOT_QUERIES - 1) / DOT_QUERIES;
     if (d < VL) {
-        SHORT(products)(rows, n, d, q, queries, next, out, ld);
+        SHORT(products)(rows, n, d, q, queries, next, out, ld, norm2);
         return;
     }
-    for (size_t r = 0, some; r < n; r += some) {
-        some = n - r >= 4 ? 4 : 1;
-        const char *ahead = next ? (const char *)next + r * d * ELEMENT_BYTES : NULL;
-        for (size_t t = 0; t < tiles; t++) { /* of nearly equal size */
-            size_t first = queries * t / tiles, end = queries * (t + 1) / tiles;
-            DOT(any_tile)
-            (rows + r, some, d, q + first * d, end - first, t == 0 ? ahead : NULL,
-             out + first * ld + r, ld);
-        }
-    }
+    size_t block = embi_dots_block(d, queries);
+    for (size_t first = 0; first < d; first += block)
+        DOT(block)(rows, n, d, first, embi_min(first + block, d), q, queries, next, out, ld, norm2);
 }

@@ -9,6 +9,7 @@
 #include "num/half.h"
 #include "num/kern_normal.h"
 #include "num/kern_sets.h"
+#include "num/row_hash.h"
 #include "util/rng.h"
 
 #include <math.h>
@@ -79,37 +80,50 @@ static void dot_bf16(const void *const *rows, size_t n, uint32_t d, const float 
     dot_rows(load_bf16, rows, n, d, q, dot, norm2);
 }
 
+static inline __attribute__((always_inline)) float square_row(load_fn *load,
+                                                              const unsigned char *row, uint32_t d)
+{
+    float square[8] = {0};
+    for (size_t i = 0; i < d; i++) {
+        float x = load(row, i);
+        square[i % 8] += x * x;
+    }
+    return join_f32(square);
+}
+
 static inline __attribute__((always_inline)) void product_rows(load_fn *load,
                                                                const void *const *rows, size_t n,
                                                                uint32_t d, const float *q,
                                                                size_t queries, float *out,
-                                                               size_t ld)
+                                                               size_t ld, float *norm2)
 {
-    float norm2;
+    float found;
+    for (size_t r = 0; norm2 && r < n; r++)
+        norm2[r] = square_row(load, rows[r], d);
     for (size_t j = 0; j < queries; j++)
         for (size_t r = 0; r < n; r++)
-            dot_rows(load, rows + r, 1, d, q + j * d, out + j * ld + r, &norm2);
+            dot_rows(load, rows + r, 1, d, q + j * d, out + j * ld + r, &found);
 }
 
 static void products_f32(const void *const *rows, size_t n, uint32_t d, const float *q,
-                         size_t queries, const void *next, float *out, size_t ld)
+                         size_t queries, const void *next, float *out, size_t ld, float *norm2)
 {
     (void)next;
-    product_rows(load_f32, rows, n, d, q, queries, out, ld);
+    product_rows(load_f32, rows, n, d, q, queries, out, ld, norm2);
 }
 
 static void products_f16(const void *const *rows, size_t n, uint32_t d, const float *q,
-                         size_t queries, const void *next, float *out, size_t ld)
+                         size_t queries, const void *next, float *out, size_t ld, float *norm2)
 {
     (void)next;
-    product_rows(load_f16, rows, n, d, q, queries, out, ld);
+    product_rows(load_f16, rows, n, d, q, queries, out, ld, norm2);
 }
 
 static void products_bf16(const void *const *rows, size_t n, uint32_t d, const float *q,
-                          size_t queries, const void *next, float *out, size_t ld)
+                          size_t queries, const void *next, float *out, size_t ld, float *norm2)
 {
     (void)next;
-    product_rows(load_bf16, rows, n, d, q, queries, out, ld);
+    product_rows(load_bf16, rows, n, d, q, queries, out, ld, norm2);
 }
 
 /* One row and one panel: sums of blocks of dimensions, added up. */
@@ -186,8 +200,8 @@ static void bf16_from_f32(void *dst, const float *src, size_t n)
 
 /* The lowest value of a row that holds 0 and -0 is 0 in every set: adding 0 at the end makes it so.
  */
-static void row_sums(const float *row, uint32_t d, double *sum, double *norm2, float *min,
-                     float *max)
+static inline __attribute__((always_inline)) void sum_row(load_fn *load, const void *row,
+                                                          uint32_t d, struct embi_row_sums *out)
 {
     double sums[8] = {0}, squares[8] = {0};
     float low = INFINITY, high = -INFINITY;
@@ -195,7 +209,7 @@ static void row_sums(const float *row, uint32_t d, double *sum, double *norm2, f
     for (size_t i = 0; i < d; i += lanes) {
         lanes = embi_min(8, d - i);
         for (size_t l = 0; l < lanes; l++) {
-            float x = load_f32((const unsigned char *)row, i + l);
+            float x = load(row, i + l);
             double y = (double)x;
             sums[l] += y;
             squares[l] += y * y;
@@ -203,10 +217,31 @@ static void row_sums(const float *row, uint32_t d, double *sum, double *norm2, f
             high = x > high ? x : high;
         }
     }
-    *sum = embi_join_lanes(sums);
-    *norm2 = embi_join_lanes(squares);
-    *min = low + 0.0f;
-    *max = high + 0.0f;
+    *out = (struct embi_row_sums){embi_join_lanes(sums), embi_join_lanes(squares), low + 0.0f,
+                                  high + 0.0f, 0};
+}
+
+static void row_sums(const float *row, uint32_t d, struct embi_row_sums *out)
+{
+    sum_row(load_f32, row, d, out);
+}
+
+static void figures_f32(const void *row, uint32_t d, struct embi_row_sums *out)
+{
+    sum_row(load_f32, row, d, out);
+    out->hash = embi_row_hash(row, d * sizeof(float));
+}
+
+static void figures_f16(const void *row, uint32_t d, struct embi_row_sums *out)
+{
+    sum_row(load_f16, row, d, out);
+    out->hash = embi_row_hash(row, d * sizeof(uint16_t));
+}
+
+static void figures_bf16(const void *row, uint32_t d, struct embi_row_sums *out)
+{
+    sum_row(load_bf16, row, d, out);
+    out->hash = embi_row_hash(row, d * sizeof(uint16_t));
 }
 
 static inline __attribute__((always_inline)) void add_rows(load_fn *load, double *sum,
@@ -278,6 +313,9 @@ const struct embi_kern embi_kern_scalar = {
     .f32_from_blocks = embi_f32_from_blocks,
     .scan_fields = scan_fields,
     .row_sums = row_sums,
+    .figures_f32 = figures_f32,
+    .figures_f16 = figures_f16,
+    .figures_bf16 = figures_bf16,
     .add_f32 = add_f32,
     .add_f16 = add_f16,
     .add_bf16 = add_bf16,

@@ -9,7 +9,9 @@
  * and, once for the set, VL (8 or more lanes), vec, VZERO, VLOADQ(p) (f32), VFMA(a, b, c) = a * b +
  * c, VADD, VKEEP(v, n): v with all but its last n lanes zero, vsum2(a, b, &x, &y): the sums of the
  * lanes of a and of b, vsum4(a, b, c, d, sums): of four, what kern_dots.h asks for, a struct tile
- * of 2 * VL sums in double precision, and AHEAD_BYTES, how far before its use memory is asked for.
+ * of 2 * VL sums in double precision, and how far before its use memory is asked for: AHEAD_BYTES
+ * within one of many rows, FAR_AHEAD_BYTES where a whole table goes by, which what the CPU does by
+ * itself, a page at a time, does not keep up with.
  *
  * No byte outside a row is read: what is left after whole vectors is the end of one more vector
  * that overlaps the last whole one, with the lanes that were counted before set to zero.
@@ -24,6 +26,9 @@ static void DOT(one)(const unsigned char *row, uint32_t d, const float *q, float
     vec n0 = VZERO, n1 = VZERO, n2 = VZERO, n3 = VZERO;
     size_t i = 0;
     for (; i + 4 * VL <= d; i += 4 * VL) {
+        UNROLL
+        for (size_t b = 0; b < 4 * VL * ELEMENT_BYTES; b += 64)
+            __builtin_prefetch(AT(row, i) + b + FAR_AHEAD_BYTES, 0, 2);
         vec x0 = LOAD(AT(row, i)), x1 = LOAD(AT(row, i + VL));
         vec x2 = LOAD(AT(row, i + 2 * VL)), x3 = LOAD(AT(row, i + 3 * VL));
         s0 = VFMA(x0, VLOADQ(q + i), s0);

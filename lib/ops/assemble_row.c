@@ -123,15 +123,14 @@ static void add_position(struct maker *m)
 static void moments(const struct maker *m, double *mean, double *m2)
 {
     const uint32_t d = m->dims;
-    double sum = 0, norm2 = 0;
-    float low, high;
+    struct embi_row_sums sums = {0};
     if (!m->a->wide)
-        m->a->env->kern->row_sums(m->x, d, &sum, &norm2, &low, &high);
+        m->a->env->kern->row_sums(m->x, d, &sums);
     for (uint32_t c = 0; m->a->wide && c < d; c++)
-        sum += ((const double *)m->x)[c];
-    *mean = sum / d;
-    *m2 = norm2 - sum * *mean;
-    if (!m->a->wide && *m2 >= norm2 / 16)
+        sums.sum += ((const double *)m->x)[c];
+    *mean = sums.sum / d;
+    *m2 = sums.norm2 - sums.sum * *mean;
+    if (!m->a->wide && *m2 >= sums.norm2 / 16)
         return;
     *m2 = 0;
     for (uint32_t c = 0; c < d; c++) {

@@ -78,7 +78,7 @@ static emb_status multiply(const struct product *p, struct scratch *s, uint64_t 
         return status;
     if (p->singles > 0)
         p->products(s->rows, n, d, p->hidden, p->singles, p->in_place && !lanes ? next : NULL, out,
-                    p->stride);
+                    p->stride, NULL);
     if (lanes > 0)
         kern->panels(s->rows, n, d, p->packed, p->panels, next, next_bytes, s->products);
     for (size_t q = p->singles; q < p->n; q++)

@@ -23,6 +23,7 @@
 #define MOST_REST      6            /* of queries, that are not worth a panel               */
 #define TILE_ROWS      24           /* tiles of every kernel set (num/kern_panels.h) fill this */
 #define PRODUCTS_BYTES (256u << 10) /* of products of a piece                            */
+#define PANEL_BYTES    (768u << 10) /* of rows with panels: L2 has the next ones too */
 
 static size_t cap_of(const struct embi_search *s)
 {
@@ -252,6 +253,7 @@ uint64_t embi_piece_rows(size_t panels, uint64_t row_bytes)
     if (panels > 0) {
         rows = embi_max(rows, lanes);
         rows = embi_min(rows, PRODUCTS_BYTES / (lanes * sizeof(float)));
+        rows = embi_min(rows, embi_max(TILE_ROWS, PANEL_BYTES / row_bytes));
         rows = embi_max(1, embi_min(rows, EMBI_BLOCK_ROWS) / TILE_ROWS) * TILE_ROWS;
     }
     return embi_min(rows, EMBI_BLOCK_ROWS);

@@ -33,7 +33,8 @@ struct embi_worker {
 typedef void embi_dot_fn(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
                          float *norm2);
 typedef void embi_products_fn(const void *const *rows, size_t n, uint32_t d, const float *q,
-                              size_t queries, const void *next, float *out, size_t ld);
+                              size_t queries, const void *next, float *out, size_t ld,
+                              float *norm2);
 
 /* One pass over the table. The first `singles` queries are multiplied one by one, those that
  * follow, if any, are in panels; BLAS multiplies all. */

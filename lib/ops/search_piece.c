@@ -1,10 +1,10 @@
 /* search_piece.c - a piece of rows in the fast way of search: products, and which may count.
  *
- * The products come from the kernels, for the first query together with the norms of the rows, or
- * from BLAS. Nearly all of them are passed over by a test in f32 against the floor of their query;
- * for the others the interval of the score is worked out in f64 (interval.h) and put among the
- * candidates (topk.h). Rows whose norm is out of the kernels' range (zero, tiny, huge, NaN, Inf)
- * are scored canonically at once, which is also where rows that are not finite are found.
+ * The products come from the kernels, together with the norms of the rows, or from BLAS. Nearly all
+ * of them are passed over by a test in f32 against the floor of their query; for the others the
+ * interval of the score is worked out in f64 (interval.h) and put among the candidates (topk.h).
+ * Rows whose norm is out of the kernels' range (zero, tiny, huge, NaN, Inf) are scored canonically
+ * at once, which is also where rows that are not finite are found.
  */
 #include "num/dtype.h"
 #include "num/kern.h"
@@ -171,20 +171,20 @@ static void multiply_by_blas(const struct embi_pass *p, struct embi_worker *w, u
     }
 }
 
-/* The kernels; the first query was multiplied together with the norms. */
-static void multiply(const struct embi_pass *p, struct embi_worker *w, uint64_t end)
+/* Norms of the rows, and their products with the single queries. */
+static void multiply_singles(const struct embi_pass *p, struct embi_worker *w, const void *next)
+{
+    if (p->singles == 1)
+        p->dot(w->rows, w->n, p->s->dims, p->units, w->dots, w->norm2);
+    else
+        p->products(w->rows, w->n, p->s->dims, p->units, p->singles,
+                    p->in_place && !p->panels ? next : NULL, w->dots, EMBI_BLOCK_ROWS, w->norm2);
+}
+
+static void multiply_panels(const struct embi_pass *p, struct embi_worker *w, const void *next,
+                            size_t next_bytes)
 {
     uint32_t d = p->s->dims;
-    size_t next_bytes = 0;
-    const void *next = next_piece(p, end, &next_bytes);
-    if (p->singles > 1)
-        p->products(w->rows, w->n, d, p->units + d, p->singles - 1,
-                    p->in_place && !p->panels ? next : NULL, w->dots + EMBI_BLOCK_ROWS,
-                    EMBI_BLOCK_ROWS);
-    for (size_t q = 0; q < p->singles; q++)
-        collect_query(p, w, q, w->dots + q * EMBI_BLOCK_ROWS);
-    if (p->panels == 0)
-        return;
     p->s->table->env->kern->panels(w->rows, w->n, d, p->packed, p->panels, next, next_bytes,
                                    w->products);
     for (size_t i = 0; i < w->n; i++)
@@ -197,11 +197,15 @@ emb_status embi_piece_scan(const struct embi_pass *p, struct embi_worker *w, uin
     emb_status status = load(p, w, first, end, err);
     if (status || w->n == 0)
         return status;
-    p->dot(w->rows, w->n, p->s->dims, p->units, w->dots, w->norm2);
+    size_t next_bytes = 0;
+    const void *next = next_piece(p, end, &next_bytes);
+    multiply_singles(p, w, next);
     embi_rows_reach(&p->measure, w->ids, w->norm2, w->n, w->u, w->w);
+    for (size_t q = 0; q < p->singles; q++)
+        collect_query(p, w, q, w->dots + q * EMBI_BLOCK_ROWS);
+    if (p->panels > 0)
+        multiply_panels(p, w, next, next_bytes);
     if (p->s->blas)
         multiply_by_blas(p, w, first, end);
-    else
-        multiply(p, w, end);
     return score_odd_rows(p, w, err);
 }

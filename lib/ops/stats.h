@@ -38,8 +38,11 @@ struct embi_row {
     double min, max;
 };
 
-/* f32 rows, at any address: sums by the kernel set, the same bits from each. */
-void embi_row_f32(const struct embi_kern *kern, const float *x, uint32_t d, struct embi_row *row);
+/* The figures of a row of f32, f16 or bf16 from its sums. False: the sum of squared differences is
+ * lost in rounding, and embi_row_deviate has to find it. */
+bool embi_row_from_sums(const struct embi_row_sums *sums, uint32_t d, struct embi_row *row);
+/* x: the elements of the row, at any address. */
+void embi_row_deviate(const float *x, uint32_t d, struct embi_row *row);
 /* f64 rows, aligned. Norms are right where squares overflow or underflow. */
 void embi_row_f64(const double *x, uint32_t d, struct embi_row *row);
 
@@ -82,7 +85,9 @@ struct embi_walk {
     uint32_t d;
     emb_dtype dtype;
     bool direct, columns;
-    bool is_wide;                 /* rows that f32 cannot hold exactly */
+    bool is_wide; /* rows that f32 cannot hold exactly */
+    bool narrow;  /* rows are widened to f32 before they are summed */
+    void (*figures)(const void *row, uint32_t d, struct embi_row_sums *sums);
     double *norms;                /* [V]; NaN: a row that is not finite */
     uint64_t *hashes;             /* [V] */
     struct embi_item *item;       /* [items] */
@@ -101,9 +106,6 @@ void *embi_zeroed(uint64_t n, uint64_t size, const char *what, emb_err *err);
  * negative. room [room_n] is scratch: with n / 8 it is fast, and 0 will do. */
 void embi_quantiles(const double *x, uint64_t n, const double *q, double *out, size_t n_q,
                     double *room, uint64_t room_n);
-
-/* A hash of a row's bytes as stored. */
-uint64_t embi_row_hash(const void *bytes, size_t n);
 
 /* Rows whose bytes equal those of an earlier row, found through hashes [V] and then compared. Their
  * number, and if `list` is not NULL their row numbers in order, malloc'd (NULL where there are

@@ -10,38 +10,6 @@
 
 #include <stdlib.h>
 
-static inline uint64_t fold(uint64_t a, uint64_t b)
-{
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* Four chains of the multiplication that util/hash.c has one of: a row is long enough to be worth
- * hiding its latency. The last 64 bytes may overlap those before them. Constants are the first 64
- * bits of the fractions of the square roots of 11, 13, 17, 19 and 23, the last bit set: others than
- * in that file, or its zeros would meet ours. */
-static inline void fold_64_bytes(uint64_t h[4], const unsigned char *p)
-{
-    const uint64_t key = UINT64_C(0xCBBB9D5DC1059ED9);
-    for (size_t l = 0; l < 4; l++)
-        h[l] = fold(embi_le64(p + 16 * l) ^ key, embi_le64(p + 16 * l + 8) ^ h[l]);
-}
-
-uint64_t embi_row_hash(const void *bytes, size_t n)
-{
-    const unsigned char *p = bytes;
-    uint64_t h[4] = {UINT64_C(0x510E527FADE682D1), UINT64_C(0x9B05688C2B3E6C1F),
-                     UINT64_C(0x1F83D9ABFB41BD6B), UINT64_C(0x5BE0CD19137E2179)};
-    if (n < 64)
-        return embi_hash(bytes, n);
-    for (size_t i = 0; i + 64 <= n; i += 64)
-        fold_64_bytes(h, p + i);
-    if (n % 64 != 0)
-        fold_64_bytes(h, p + n - 64);
-    return embi_hash(h, sizeof h);
-}
-
 /* Open addressing; a slot is 0, or row + 1 in its low bits and as much of the hash as fits above.
  */
 struct slots {

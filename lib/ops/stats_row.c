@@ -1,7 +1,7 @@
 /* stats_row.c - figures of one row: moments, norm, extremes.
  *
- * Sums run over 8 virtual lanes (num/kern.h, row_sums): lane l adds elements l, l + 8 ..., so that
- * the bits do not depend on the instruction set. The sum of squared differences comes from the sum
+ * Sums run over 8 virtual lanes (num/kern.h): lane l adds elements l, l + 8 ..., so that the bits
+ * do not depend on the instruction set. The sum of squared differences comes from the sum
  * of squares where that loses at most four bits, else from a second pass over the row, which is in
  * the first cache by then. Which of the two depends on the row alone.
  */
@@ -50,21 +50,22 @@ static bool cancels(double m2, double norm2)
     return m2 < norm2 / 16;
 }
 
-void embi_row_f32(const struct embi_kern *kern, const float *x, uint32_t d, struct embi_row *row)
+bool embi_row_from_sums(const struct embi_row_sums *sums, uint32_t d, struct embi_row *row)
 {
-    double sum, norm2;
-    float min, max;
-    kern->row_sums(x, d, &sum, &norm2, &min, &max);
-    row->finite = isfinite(norm2); /* squares of f32 cannot overflow f64 */
+    row->finite = isfinite(sums->norm2); /* squares of f32 cannot overflow f64 */
     if (!row->finite)
-        return;
-    double mean = d ? sum / d : 0, m2 = norm2 - sum * mean;
-    if (cancels(m2, norm2))
-        m2 = deviations_f32(x, d, mean);
+        return true;
+    double mean = d ? sums->sum / d : 0, m2 = sums->norm2 - sums->sum * mean;
     row->moments = (struct embi_moments){.n = d, .mean = mean, .m2 = m2};
-    row->norm = sqrt(norm2);
-    row->min = (double)min;
-    row->max = (double)max;
+    row->norm = sqrt(sums->norm2);
+    row->min = (double)sums->min;
+    row->max = (double)sums->max;
+    return !cancels(m2, sums->norm2);
+}
+
+void embi_row_deviate(const float *x, uint32_t d, struct embi_row *row)
+{
+    row->moments.m2 = deviations_f32(x, d, row->moments.mean);
 }
 
 /* Sums of x * scale; min and max of x. */

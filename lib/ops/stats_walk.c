@@ -5,6 +5,7 @@
  * (norm and hash), and with columns 32 bytes * d for each of at most 256 items.
  */
 #include "num/dtype.h"
+#include "num/row_hash.h"
 #include "ops/stats.h"
 #include "util/err.h"
 #include "util/loop.h"
@@ -44,26 +45,34 @@ static bool fits_f32(emb_dtype dtype)
            dtype != EMB_U64;
 }
 
-static void row_figures(const struct embi_walk *w, struct embi_scratch *s, const void *bytes,
-                        struct embi_row *row)
+/* A row that f32 holds, and the hash of its elements: s->narrow has these where they were needed as
+ * f32 and are not stored so. */
+static void figures(const struct embi_walk *w, struct embi_scratch *s, const void *bytes,
+                    struct embi_row *row, uint64_t *hash)
 {
-    if (w->dtype == EMB_F32) {
-        embi_row_f32(w->kern, bytes, w->d, row);
-    } else if (w->is_wide) {
-        embi_to_f64(s->wide, bytes, w->dtype, w->d);
-        embi_row_f64(s->wide, w->d, row);
-    } else {
+    struct embi_row_sums sums;
+    if (w->narrow)
         embi_to_f32(w->kern, s->narrow, bytes, w->dtype, w->d);
-        embi_row_f32(w->kern, s->narrow, w->d, row);
-    }
+    w->figures(w->narrow ? s->narrow : bytes, w->d, &sums);
+    *hash = sums.hash;
+    bool done = embi_row_from_sums(&sums, w->d, row), stored = w->dtype == EMB_F32;
+    if (!w->narrow && !stored && (!done || w->columns))
+        embi_to_f32(w->kern, s->narrow, bytes, w->dtype, w->d);
+    if (!done)
+        embi_row_deviate(stored ? bytes : s->narrow, w->d, row);
 }
 
 static void take_row(const struct embi_walk *w, struct embi_item *item, struct embi_scratch *s,
                      uint64_t r, const void *bytes)
 {
     struct embi_row row;
-    w->hashes[r] = embi_row_hash(bytes, w->row_bytes);
-    row_figures(w, s, bytes, &row);
+    if (w->is_wide) {
+        embi_to_f64(s->wide, bytes, w->dtype, w->d);
+        embi_row_f64(s->wide, w->d, &row);
+        w->hashes[r] = embi_row_hash(bytes, w->row_bytes);
+    } else {
+        figures(w, s, bytes, &row, &w->hashes[r]);
+    }
     w->norms[r] = row.finite ? row.norm : NAN;
     if (!row.finite)
         return;
@@ -175,9 +184,10 @@ static void plan(struct embi_walk *w, const emb_table *table, bool columns)
     const struct embi_layout *l = &table->layout;
     uint64_t blocks = l->rows / EMBI_BLOCK_ROWS + (l->rows % EMBI_BLOCK_ROWS != 0);
     uint64_t item_blocks = embi_max(1, blocks / ITEMS_MAX + (blocks % ITEMS_MAX != 0));
+    const struct embi_kern *kern = table->env->kern;
     *w = (struct embi_walk){
         .table = table,
-        .kern = table->env->kern,
+        .kern = kern,
         .rows = l->rows,
         .item_rows = item_blocks * EMBI_BLOCK_ROWS,
         .items = blocks / item_blocks + (blocks % item_blocks != 0),
@@ -188,6 +198,10 @@ static void plan(struct embi_walk *w, const emb_table *table, bool columns)
         .direct = embi_table_direct(table),
         .columns = columns,
         .is_wide = !fits_f32(l->dtype),
+        .narrow = l->dtype != EMB_F32 && l->dtype != EMB_F16 && l->dtype != EMB_BF16,
+        .figures = l->dtype == EMB_F16    ? kern->figures_f16
+                   : l->dtype == EMB_BF16 ? kern->figures_bf16
+                                          : kern->figures_f32,
     };
 }
 

@@ -50,10 +50,9 @@ struct job {
 /* Squares of f32 neither overflow nor vanish in f64. */
 static double unit_f32(const struct embi_kern *kern, const void *x, void *out, uint32_t dims)
 {
-    double sum, norm2;
-    float low, high;
-    kern->row_sums(x, dims, &sum, &norm2, &low, &high);
-    double norm = sqrt(norm2);
+    struct embi_row_sums sums;
+    kern->row_sums(x, dims, &sums);
+    double norm = sqrt(sums.norm2);
     kern->over_f32(out, x, norm != 0 && isfinite(norm) ? norm : 1, dims);
     return norm;
 }

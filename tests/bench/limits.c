@@ -174,11 +174,14 @@ static void measure_reading(size_t bytes, int runs)
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Multiplying: 12 sums in registers hide the latency of a fused multiplication and addition
+ * Multiplying: 12 sums in registers hide the latency of a fused multiplication and addition. Each
+ * begins with another number, or the compiler finds that they are equal and keeps one.
  */
 static void fma_plain(const struct job *job, int part)
 {
-    float sum[64] = {0};
+    float sum[64];
+    for (int l = 0; l < 64; l++)
+        sum[l] = (float)(l + part);
     for (long s = 0; s < job->steps; s++)
         for (int l = 0; l < 64; l++)
             sum[l] = sum[l] * 0.5f + 1.0f;
@@ -192,7 +195,9 @@ static double flops_of_step = 128;
 WITH("avx2,fma") static void fma_avx2(const struct job *job, int part)
 {
     const __m256 half = _mm256_set1_ps(0.5f), one = _mm256_set1_ps(1);
-    __m256 sum[12] = {0};
+    __m256 sum[12];
+    for (int l = 0; l < 12; l++)
+        sum[l] = _mm256_set1_ps((float)(l + part));
     for (long s = 0; s < job->steps; s++)
 #pragma GCC unroll 12
         for (int l = 0; l < 12; l++)
@@ -205,7 +210,9 @@ WITH("avx2,fma") static void fma_avx2(const struct job *job, int part)
 WITH("avx512f") static void fma_avx512(const struct job *job, int part)
 {
     const __m512 half = _mm512_set1_ps(0.5f), one = _mm512_set1_ps(1);
-    __m512 sum[12] = {0};
+    __m512 sum[12];
+    for (int l = 0; l < 12; l++)
+        sum[l] = _mm512_set1_ps((float)(l + part));
     for (long s = 0; s < job->steps; s++)
 #pragma GCC unroll 12
         for (int l = 0; l < 12; l++)

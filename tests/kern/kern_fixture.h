@@ -107,10 +107,12 @@ static inline void encode(emb_dtype dtype, double x, unsigned char *p)
     }
     uint16_t code = (uint16_t)(bits >> 16);
     if (dtype == EMB_F16) {
-        int e;
+        int e = 0;
         double fraction = frexp(fabs(x), &e); /* within [0.5, 1) */
         code = (uint16_t)((x < 0) << 15);
-        if (x != 0 && e > -14)
+        if (!isfinite(x))
+            code = (uint16_t)(code | (isnan(x) ? 0x7E00 : 0x7C00));
+        else if (x != 0 && e > -14)
             code = (uint16_t)(code | (unsigned)(e + 14) << 10 | (unsigned)(fraction * 2048 - 1024));
     }
     memcpy(p, &code, 2);

@@ -6,6 +6,7 @@
  */
 #include "kern_fixture.h"
 #include "num/decimal.h"
+#include "num/row_hash.h"
 
 #include <float.h>
 
@@ -348,48 +349,95 @@ static bool same_double(double a, double b)
     return isnan(a) ? isnan(b) : memcmp(&a, &b, sizeof a) == 0;
 }
 
-static void check_sums(const struct embi_kern *k, const unsigned char *row, uint32_t d)
+/* The hash of a row [n bytes] by the definition in num/row_hash.h, but for its last step. */
+static uint64_t hash_by_definition(const unsigned char *row, size_t n)
 {
-    double sums[8] = {0}, squares[8] = {0}, sum, norm2, low = (double)INFINITY,
-           high = -(double)INFINITY;
-    float min, max;
+    uint64_t word[8] = {0}, out[8];
+    for (size_t l = 0; l < 8; l++)
+        for (size_t i = 8 * l, step = 0; i < (n + 63) / 64 * 64; i += 64, step++) {
+            uint64_t x = 0, plain, v;
+            for (size_t b = 0; b < 8; b++)
+                x |= i + b < n ? (uint64_t)row[i + b] << 8 * b : 0;
+            plain = x;
+            v = x ^ (embi_stripe_keys[l] + step * EMBI_STRIPE_STEP);
+            word[l] += (v & UINT32_MAX) * (v >> 32);
+            word[l ^ 1] += plain;
+        }
+    memcpy(out, word, sizeof out);
+    return embi_hash(out, sizeof out);
+}
+
+static void check_figures(const char *name, const struct embi_row_sums *s,
+                          const struct embi_row_sums *right)
+{
+    CHECK(same_double(s->sum, right->sum), "%s: sum %a, not %a", name, s->sum, right->sum);
+    CHECK(same_double(s->norm2, right->norm2), "%s: norm2 %a, not %a", name, s->norm2,
+          right->norm2);
+    CHECK((double)s->min == (double)right->min && (double)s->max == (double)right->max,
+          "%s: %g..%g, not %g..%g", name, (double)s->min, (double)s->max, (double)right->min,
+          (double)right->max);
+    CHECK((s->min != 0 || !signbit(s->min)) && (s->max != 0 || !signbit(s->max)), "%s: -0", name);
+    CHECK(s->hash == right->hash, "%s: hash %llx, not %llx", name, (unsigned long long)s->hash,
+          (unsigned long long)right->hash);
+}
+
+static void check_sums(const struct embi_kern *k, emb_dtype dtype, const unsigned char *row,
+                       uint32_t d)
+{
+    double sums[8] = {0}, squares[8] = {0}, low = (double)INFINITY, high = -(double)INFINITY;
+    struct embi_row_sums found;
+    size_t bytes = emb_dtype_bytes(dtype);
+    char name[64];
     for (uint32_t i = 0; i < d; i++) {
-        double x = decode(EMB_F32, row + i * 4);
+        double x = decode(dtype, row + i * bytes);
         sums[i % 8] += x;
         double square = x * x;
         squares[i % 8] += square;
         low = fmin(low, x);
         high = fmax(high, x);
     }
-    k->row_sums((const float *)(const void *)row, d, &sum, &norm2, &min, &max);
-    CHECK(same_double(sum, join(sums)), "%s d %u: sum %a, not %a", k->name, d, sum, join(sums));
-    CHECK(same_double(norm2, join(squares)), "%s d %u: norm2 %a, not %a", k->name, d, norm2,
-          join(squares));
-    CHECK((double)min == low && (double)max == high, "%s d %u: %g..%g, not %g..%g", k->name, d,
-          (double)min, (double)max, low, high);
-    CHECK((min != 0 || !signbit(min)) && (max != 0 || !signbit(max)), "%s d %u: -0", k->name, d);
+    struct embi_row_sums right = {join(sums), join(squares), (float)low, (float)high,
+                                  hash_by_definition(row, d * bytes)};
+    snprintf(name, sizeof name, "%s %s d %u", k->name, emb_dtype_name(dtype), d);
+    (dtype == EMB_F32   ? k->figures_f32
+     : dtype == EMB_F16 ? k->figures_f16
+                        : k->figures_bf16)(row, d, &found);
+    check_figures(name, &found, &right);
+    if (dtype != EMB_F32)
+        return;
+    right.hash = 0;
+    k->row_sums((const float *)(const void *)row, d, &found);
+    check_figures(name, &found, &right);
+}
+
+static void test_row_sums_of(const struct embi_kern *k, emb_dtype dtype)
+{
+    static const double odd[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 0x1p-149, 6e4};
+    size_t bytes = emb_dtype_bytes(dtype);
+    for (uint32_t d = 0; d <= 100; d++)
+        for (size_t before = 0; before < 4; before++) {
+            unsigned char *row = place(0, d * bytes, before);
+            for (uint32_t i = 0; i < d; i++)
+                encode(dtype, random_unit() * ldexp(1, (int)(random_bits() % 15)), row + i * bytes);
+            check_sums(k, dtype, row, d);
+            for (size_t j = 0; d > 0 && j < sizeof odd / sizeof *odd; j++) {
+                encode(dtype, odd[j], row + random_bits() % d * bytes);
+                check_sums(k, dtype, row, d);
+            }
+            for (uint32_t i = 0; i < d; i++)
+                encode(dtype, random_bits() & 1 ? -0.0 : 0.0, row + i * bytes);
+            check_sums(k, dtype, row, d);
+            for (uint32_t i = 0; i < d; i++)
+                encode(dtype, (double)NAN, row + i * bytes);
+            check_sums(k, dtype, row, d);
+        }
 }
 
 static void test_row_sums(const struct embi_kern *k)
 {
-    static const double odd[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 0x1p-149, 3e38};
-    for (uint32_t d = 0; d <= 70; d++)
-        for (size_t before = 0; before < 4; before++) {
-            unsigned char *row = place(0, d * 4, before);
-            for (uint32_t i = 0; i < d; i++)
-                encode(EMB_F32, random_unit() * ldexp(1, (int)(random_bits() % 40)), row + i * 4);
-            check_sums(k, row, d);
-            for (size_t j = 0; d > 0 && j < sizeof odd / sizeof *odd; j++) {
-                encode(EMB_F32, odd[j], row + random_bits() % d * 4);
-                check_sums(k, row, d);
-            }
-            for (uint32_t i = 0; i < d; i++)
-                encode(EMB_F32, random_bits() & 1 ? -0.0 : 0.0, row + i * 4);
-            check_sums(k, row, d);
-            for (uint32_t i = 0; i < d; i++)
-                encode(EMB_F32, (double)NAN, row + i * 4);
-            check_sums(k, row, d);
-        }
+    test_row_sums_of(k, EMB_F32);
+    test_row_sums_of(k, EMB_F16);
+    test_row_sums_of(k, EMB_BF16);
 }
 
 /* Sums of columns over rows: element after element, as kern.h states. */

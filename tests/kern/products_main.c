@@ -9,7 +9,7 @@
 enum { MOST_ROWS = 30, MOST_QUERIES = 70 };
 
 typedef void products_fn(const void *const *rows, size_t n, uint32_t d, const float *q,
-                         size_t queries, const void *next, float *out, size_t ld);
+                         size_t queries, const void *next, float *out, size_t ld, float *norm2);
 
 static products_fn *products_of(const struct embi_kern *k, emb_dtype dtype)
 {
@@ -55,6 +55,19 @@ static void check_product(const char *what, emb_dtype dtype, const unsigned char
           what, emb_dtype_name(dtype), d, (double)got, exact);
 }
 
+static void check_norm2(const char *what, emb_dtype dtype, const unsigned char *row, uint32_t d,
+                        float got)
+{
+    size_t size = emb_dtype_bytes(dtype);
+    long double exact = 0;
+    for (uint32_t i = 0; i < d; i++) {
+        long double x = decode(dtype, row + i * size);
+        exact += x * x;
+    }
+    CHECK(fabsl((long double)got - exact) <= embi_dot_bound(d) * exact,
+          "%s %s d %u: |row|^2 %g, not %Lg", what, emb_dtype_name(dtype), d, (double)got, exact);
+}
+
 /* Queries [n, d] up to a page that may not be touched. */
 static float *make_queries(size_t n, uint32_t d)
 {
@@ -70,10 +83,11 @@ static void check_products(const struct embi_kern *k, emb_dtype dtype, size_t n,
     const void *rows[MOST_ROWS];
     size_t ld = n + queries % 3;
     float *q = make_queries(queries, d), *out = (float *)(void *)take(queries * ld * sizeof *out);
+    float norms[MOST_ROWS], *norm2 = (n + queries + d) % 3 ? norms : NULL;
     make_rows(dtype, n, d, d % 4, rows);
     for (size_t i = 0; i < queries * ld; i++)
         out[i] = 77;
-    products_of(k, dtype)(rows, n, d, q, queries, n % 2 ? rows[0] : NULL, out, ld);
+    products_of(k, dtype)(rows, n, d, q, queries, n % 2 ? rows[0] : NULL, out, ld, norm2);
     for (size_t j = 0; j < queries; j++)
         for (size_t r = 0; r < ld; r++) {
             if (r < n)
@@ -82,6 +96,8 @@ static void check_products(const struct embi_kern *k, emb_dtype dtype, size_t n,
             else
                 CHECK(out[j * ld + r] == 77, "%s: wrote beyond the rows", k->name);
         }
+    for (size_t r = 0; norm2 && r < n; r++)
+        check_norm2(k->name, dtype, rows[r], d, norm2[r]);
     drop_rows(n, rows);
     free(out);
 }
@@ -94,7 +110,8 @@ static void test_products(const struct embi_kern *k)
             for (size_t n = 1; n <= 9; n++)
                 check_products(k, types[t], n, d, 1 + (n + d) % 13);
         for (size_t queries = 0; queries <= 13; queries++)
-            check_products(k, types[t], 7, 300, queries);
+            for (uint32_t d = 300; d <= 302; d++) /* with norms, and without */
+                check_products(k, types[t], 7, d, queries);
         check_products(k, types[t], 5, 1027, 5);
     }
 }
@@ -150,7 +167,7 @@ static void test_odd_rows(const struct embi_kern *k)
         for (size_t r = 0; r < N; r++)
             for (size_t l = 0; l < LANES; l++)
                 CHECK(isfinite(out[r * LANES + l]) == (r != at % N), "%s row %zu", k->name, r);
-        k->products_f32(rows, N, D, q, 7, NULL, out, N);
+        k->products_f32(rows, N, D, q, 7, NULL, out, N, NULL);
         for (size_t r = 0; r < N; r++)
             for (size_t j = 0; j < 7; j++)
                 CHECK(isfinite(out[j * N + r]) == (r != at % N), "%s row %zu", k->name, r);

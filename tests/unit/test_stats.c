@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 
 #include "emb.h"
+#include "num/row_hash.h"
 #include "ops/stats.h"
 
 #include <math.h>
