@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Runs suites of checks, streams what they print, and adds up: check.py --build DIR SUITE...
+"""Runs suites of checks, shows what they print, and adds up: check.py --build DIR SUITE...
 
-Each suite is a list of programs. A program says how it went by a line `N passed, N failed[, N skipped]`
+Each suite is a list of programs. As many run at a time as there are CPUs, in the order of the suites; what one prints
+is shown when it and all before it have ended. A program says how it went by a line `N passed, N failed[, N skipped]`
 or Criterion's synthesis line; one that exits other than 0 without counting a failure counts as one.
 Under a sanitizer, a report in the output is a failure whatever the exit code (Criterion exits 0 on leaks).
 """
@@ -10,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,28 +83,28 @@ def counted(line):
 
 
 def run(command, environment):
-    """Counts of one program; its output goes through, but for its own tally line."""
-    tally, reports = Tally(), 0
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True,
-                          errors="replace") as p:
-        for line in p.stdout:
-            plain = ANSI.sub("", line.rstrip("\n"))
-            found = counted(plain)
-            reports += bool(REPORT.search(plain))
-            if found:
-                tally.add(*found)
-            else:
-                print(plain, flush=True)
+    """(what one program printed, but for its own tally line; its counts)."""
+    tally, lines = Tally(), []
+    p = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, text=True,
+                       errors="replace")
+    for line in p.stdout.splitlines():
+        plain = ANSI.sub("", line)
+        found = counted(plain)
+        if found:
+            tally.add(*found)
+        else:
+            lines.append(plain)
+    name = " ".join(command)
     if p.returncode and not tally.failed:
-        print(f"FAIL {' '.join(command)}: exit {p.returncode}")
+        lines.append(f"FAIL {name}: exit {p.returncode}")
         tally.add(0, 1)
-    if reports and not tally.failed:
-        print(f"FAIL {' '.join(command)}: sanitizer report")
+    if any(REPORT.search(line) for line in lines) and not tally.failed:
+        lines.append(f"FAIL {name}: sanitizer report")
         tally.add(0, 1)
     if not tally.passed and not tally.failed and not tally.skipped:
-        print(f"FAIL {' '.join(command)}: ran no test")
+        lines.append(f"FAIL {name}: ran no test")
         tally.add(0, 1)
-    return tally
+    return lines, tally
 
 
 def main():
@@ -116,13 +118,17 @@ def main():
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
         environment.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     total = Tally()
-    for suite in a.suites:
-        tally = Tally()
-        for command in programs(suite, a.build.resolve(), a.sanitizer):
-            one = run(command, environment)
-            tally.add(one.passed, one.failed, one.skipped)
-        print(f"== {suite}: {tally}", flush=True)
-        total.add(tally.passed, tally.failed, tally.skipped)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = {suite: [pool.submit(run, command, environment)
+                           for command in programs(suite, a.build.resolve(), a.sanitizer)] for suite in a.suites}
+        for suite, ran in running.items():
+            tally = Tally()
+            for future in ran:
+                lines, one = future.result()
+                print(*lines, sep="\n", end="\n" if lines else "", flush=True)
+                tally.add(one.passed, one.failed, one.skipped)
+            print(f"== {suite}: {tally}", flush=True)
+            total.add(tally.passed, tally.failed, tally.skipped)
     print(total)
     return total.failed > 0
 
