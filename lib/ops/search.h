@@ -14,15 +14,16 @@
 /* One search: options that were checked, and what it found out about the table. */
 struct embi_search {
     const emb_table *table;
-    emb_search_opts opts;         /* complete; size is that of this library's struct */
-    uint32_t dims;                /* d */
-    uint64_t rows;                /* only rows below answer */
-    uint64_t k;                   /* hits a query may have: 1..V, or 0 if V is 0 */
-    uint64_t *exclude;            /* opts.exclude, the rows of each query sorted */
-    const struct embi_blas *blas; /* multiplies in the fast way; NULL: the kernels do */
-    double bound;                 /* of its products: g of interval.h */
-    double largest_bias;          /* the largest |opts.bias[row]| */
-    bool counted;                 /* nonfinite_rows is known: some scan went over all rows */
+    emb_search_opts opts;              /* complete; size is that of this library's struct */
+    uint32_t dims;                     /* d */
+    uint64_t rows;                     /* only rows below answer */
+    uint64_t k;                        /* hits a query may have: 1..V, or 0 if V is 0 */
+    uint64_t *exclude;                 /* opts.exclude, the rows of each query sorted */
+    const struct embi_blas *blas;      /* multiplies in the fast way; NULL: the kernels do */
+    double bound;                      /* of its products: g of interval.h */
+    const struct embi_bf16_kern *bf16; /* multiplies the rows as bf16; or NULL */
+    double largest_bias;               /* the largest |opts.bias[row]| */
+    bool counted;                      /* nonfinite_rows is known: some scan went over all rows */
     uint64_t nonfinite_rows;
 };
 

@@ -5,13 +5,15 @@
  * propose is scored canonically. So AUTO goes by time alone.
  */
 #include "dev/load.h"
-#include "num/kern.h"
+#include "num/bf16.h"
 #include "ops/search.h"
 
 #include <limits.h>
 
 #define LEAST_QUERIES  24  /* with fewer, the scalar kernels keep up */
 #define LEAST_PRODUCTS 1e8 /* what loading the plugin costs must be won back */
+#define WORTH_TRYING   1e9 /* products: some milliseconds, for the one that measuring takes */
+#define ROUNDED_BF16   0x1p-8
 
 /* Rows that may answer: BLAS multiplies the others as well. */
 static uint64_t allowed_rows(const struct embi_search *s)
@@ -48,6 +50,37 @@ static void use_if_faster(struct embi_search *s, size_t n)
         use(s, blas);
 }
 
+/* Can rows be multiplied as bf16? */
+static bool bf16_possible(const struct embi_search *s, size_t n)
+{
+    double bound = ROUNDED_BF16 + (1 + ROUNDED_BF16) * embi_any_order_bound(s->dims);
+    return !s->blas && n > 1 && s->table->layout.dtype == EMB_BF16 && !s->opts.center &&
+           embi_table_direct(s->table) && s->dims % EMBI_BF16_DIMS == 0 &&
+           embi_search_fast_possible(s, bound) &&
+           (double)s->rows * s->dims * (double)n >= WORTH_TRYING;
+}
+
+/* Takes the kernel for bf16 that was faster than widening the rows, if one was. Of a panel that
+ * the queries do not fill, the rest of its lanes is lost. */
+static void use_bf16_if_faster(struct embi_search *s, size_t n)
+{
+    const struct embi_env *env = s->table->env;
+    const struct embi_bf16_kern *kernels[EMBI_BF16_KERNELS];
+    size_t found = bf16_possible(s, n) ? embi_bf16_kernels(env->cpu, kernels) : 0;
+    size_t panels = embi_panels_of(embi_min(n, EMBI_MOST_BATCH));
+    double full = n < EMBI_PANEL ? (double)n / EMBI_PANEL : 1;
+    double widened = found ? embi_bf16_rate(env->kern, NULL, panels) : 0, best = widened;
+    for (size_t i = 0; i < found; i++) {
+        double rate = full * embi_bf16_rate(env->kern, kernels[i], panels);
+        embi_log(env, EMB_LOG_DEBUG, NULL, "search: %s multiplies at %d %% of the rate of %s",
+                 kernels[i]->name, widened > 0 ? (int)(100 * rate / widened) : 0, env->kern->name);
+        if (rate > best) {
+            best = rate;
+            s->bf16 = kernels[i];
+        }
+    }
+}
+
 static void say_choice(const struct embi_search *s, size_t n)
 {
     const struct embi_env *env = s->table->env;
@@ -55,7 +88,9 @@ static void say_choice(const struct embi_search *s, size_t n)
         embi_log(env, EMB_LOG_DEBUG, NULL, "search: %zu queries, scored canonically", n);
     else
         embi_log(env, EMB_LOG_DEBUG, NULL, "search: %zu queries, products by %s", n,
-                 s->blas ? "BLAS" : env->kern->name);
+                 s->blas   ? "BLAS"
+                 : s->bf16 ? s->bf16->name
+                           : env->kern->name);
 }
 
 emb_status embi_search_choose(struct embi_search *s, size_t n, emb_err *err)
@@ -69,6 +104,7 @@ emb_status embi_search_choose(struct embi_search *s, size_t n, emb_err *err)
     } else if (s->opts.backend == EMB_BACKEND_AUTO) {
         use_if_faster(s, n);
     }
+    use_bf16_if_faster(s, n);
     say_choice(s, n);
     return EMB_OK;
 }

@@ -7,7 +7,7 @@
  */
 #include "ops/search_fast.h"
 #include "dev/load.h"
-#include "num/kern.h"
+#include "num/bf16.h"
 #include "util/err.h"
 #include "util/loop.h"
 
@@ -23,6 +23,8 @@
 #define MOST_REST      6            /* of queries, that are not worth a panel               */
 #define TILE_ROWS      24           /* tiles of every kernel set (num/kern_panels.h) fill this */
 #define PRODUCTS_BYTES (256u << 10) /* of products of a piece                            */
+#define BF16_BYTES     (512u << 10) /* of rows of bf16 with panels of pairs */
+#define BF16_ROWS      32u          /* of the largest step of a kernel for these */
 #define PANEL_BYTES    (768u << 10) /* of rows with panels: L2 has the next ones too */
 
 static size_t cap_of(const struct embi_search *s)
@@ -196,9 +198,24 @@ static emb_status alloc_worker(const struct embi_pass *p, struct embi_worker *w,
     return EMB_OK;
 }
 
+/* The queries of the panels. Those that are rounded widen the bound by what they moved. */
+static void pack(struct embi_pass *p)
+{
+    uint32_t d = p->s->dims;
+    const float *units = p->units + p->singles * d;
+    size_t n = p->panels ? p->queries.n - p->singles : 0;
+    if (!p->bf16) {
+        embi_panels_pack(p->packed, units, n, d);
+        return;
+    }
+    double moved = embi_bf16_pack(p->s->table->env->kern, p->packed, units, n, d);
+    p->measure.g = moved + (1 + moved) * embi_any_order_bound(d);
+}
+
 static emb_status alloc_pass(struct embi_pass *p, emb_err *err)
 {
-    size_t d = p->s->dims, n = p->queries.n, packed = p->panels * EMBI_PANEL * d;
+    size_t d = p->s->dims, n = p->queries.n;
+    size_t packed = p->panels * EMBI_PANEL * (p->bf16 ? d / 2 : d);
     p->units = malloc(n * d * sizeof *p->units);
     p->packed = malloc(packed * sizeof *p->packed + 1);
     p->workers = calloc((size_t)p->n_workers, sizeof *p->workers);
@@ -209,8 +226,7 @@ static emb_status alloc_pass(struct embi_pass *p, emb_err *err)
         for (size_t i = 0; i < d; i++)
             p->units[q * d + i] = (float)(p->queries.v[q * d + i] / norm);
     }
-    embi_panels_pack(p->packed, p->units + p->singles * d, p->panels ? n - p->singles : 0,
-                     p->s->dims);
+    pack(p);
     emb_status status = EMB_OK;
     for (int w = 0; !status && w < p->n_workers; w++)
         status = alloc_worker(p, &p->workers[w], err);
@@ -231,7 +247,7 @@ static void plan_products(struct embi_pass *p)
     const struct embi_kern *kern = t->env->kern;
     emb_dtype dtype = t->layout.dtype;
     bool narrow = dtype == EMB_F16 || dtype == EMB_BF16; /* panels want f32 */
-    bool as_stored = dtype == EMB_F32 || (narrow && p->panels == 0);
+    bool as_stored = dtype == EMB_F32 || (narrow && (p->panels == 0 || p->bf16));
     p->in_place = !p->s->opts.center &&
                   (p->s->blas ? embi_search_blas_in_place(t) : as_stored && embi_table_direct(t));
     p->dot = kern->dot_f32;
@@ -259,13 +275,22 @@ uint64_t embi_piece_rows(size_t panels, uint64_t row_bytes)
     return embi_min(rows, EMBI_BLOCK_ROWS);
 }
 
+static uint64_t bf16_piece_rows(const struct embi_pass *p)
+{
+    uint64_t rows = BF16_BYTES / (p->s->dims * sizeof(uint16_t));
+    rows = embi_min(rows, PRODUCTS_BYTES / (p->panels * EMBI_PANEL * sizeof(float)));
+    return embi_max(1, embi_min(rows, EMBI_BLOCK_ROWS) / BF16_ROWS) * BF16_ROWS;
+}
+
 /* Chooses how rows are cut into pieces and items. BLAS copies what it multiplies into its own
  * caches, and wants large pieces. */
 static void plan_pieces(struct embi_pass *p)
 {
     uint64_t row_bytes = embi_max(1, p->s->dims * sizeof(float));
     p->piece_rows = EMBI_BLOCK_ROWS;
-    if (!p->s->blas && (!p->in_place || p->queries.n > 1))
+    if (p->bf16)
+        p->piece_rows = bf16_piece_rows(p);
+    else if (!p->s->blas && (!p->in_place || p->queries.n > 1))
         p->piece_rows = embi_piece_rows(p->panels, row_bytes);
     p->item_rows = embi_max(1, ITEM_BYTES / (row_bytes * EMBI_BLOCK_ROWS)) * EMBI_BLOCK_ROWS;
     if (p->s->blas && p->n_workers > EMBI_BLAS_CALLS) {
@@ -279,7 +304,9 @@ static emb_status run_pass(struct embi_pass *p, emb_err *err)
     struct embi_search *s = p->s;
     double products = (double)s->rows * s->dims * (double)p->queries.n;
     struct embi_pool *pool = embi_search_pool(s, products, &p->n_workers);
-    if (!s->blas)
+    if (p->bf16)
+        p->panels = embi_panels_of(p->queries.n);
+    else if (!s->blas)
         embi_plan_queries(p->queries.n, &p->singles, &p->panels);
     plan_products(p);
     plan_pieces(p);
@@ -294,16 +321,43 @@ static emb_status run_pass(struct embi_pass *p, emb_err *err)
     return status;
 }
 
+/* Queries first .. end - 1 of a pass, done [end - first]. */
+static emb_status pass(struct embi_search *s, const struct embi_queries *q, size_t first,
+                       size_t end, const struct embi_bf16_kern *bf16, emb_hit *hits, size_t *counts,
+                       bool *done, emb_err *err)
+{
+    struct embi_pass p = {.s = s, .bf16 = bf16, .hits = hits, .counts = counts, .done = done};
+    p.queries = (struct embi_queries){q->v + first * s->dims, q->norm2 + first, q->number + first,
+                                      end - first};
+    return run_pass(&p, err);
+}
+
+/* Queries that too many rows seem to answer, where rows meet queries rounded to bf16, are
+ * multiplied once more as they are. */
+static emb_status pass_again(struct embi_search *s, const struct embi_queries *q, size_t first,
+                             size_t end, emb_hit *hits, size_t *counts, bool *done, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    for (size_t i = first, stop; !status && i < end; i = stop) {
+        for (stop = i; stop < end && !done[stop]; stop++)
+            ;
+        if (stop > i)
+            status = pass(s, q, i, stop, NULL, hits, counts, done + i, err);
+        stop += stop == i;
+    }
+    return status;
+}
+
 emb_status embi_search_fast(struct embi_search *s, const struct embi_queries *queries,
                             emb_hit *hits, size_t *counts, bool *done, emb_err *err)
 {
     size_t most = embi_max(1, LISTS_BYTES / (cap_of(s) * sizeof(struct embi_candidate)));
     emb_status status = EMB_OK;
     for (size_t i = 0; !status && i < queries->n; i += most) {
-        struct embi_pass p = {.s = s, .hits = hits, .counts = counts, .done = done + i};
-        p.queries = (struct embi_queries){queries->v + i * s->dims, queries->norm2 + i,
-                                          queries->number + i, embi_min(most, queries->n - i)};
-        status = run_pass(&p, err);
+        size_t end = embi_min(i + most, queries->n);
+        status = pass(s, queries, i, end, s->bf16, hits, counts, done + i, err);
+        if (!status && s->bf16)
+            status = pass_again(s, queries, i, end, hits, counts, done, err);
     }
     return status;
 }

@@ -37,16 +37,17 @@ typedef void embi_products_fn(const void *const *rows, size_t n, uint32_t d, con
                               float *norm2);
 
 /* One pass over the table. The first `singles` queries are multiplied one by one, those that
- * follow, if any, are in panels; BLAS multiplies all. */
+ * follow, if any, are in panels; BLAS multiplies all. With bf16 all are in panels. */
 struct embi_pass {
     struct embi_search *s;
     struct embi_queries queries;
     size_t singles, panels;
     float *units;  /* [queries, d]: queries scaled to length 1, negated for the farthest */
-    float *packed; /* [panels][d][EMBI_PANEL] */
+    float *packed; /* [panels][d][EMBI_PANEL], of pairs [panels][d / 2][EMBI_PANEL]      */
     embi_dot_fn *dot;
     embi_products_fn *products;
-    bool in_place; /* rows are used where they lie             */
+    const struct embi_bf16_kern *bf16; /* multiplies all queries, packed as pairs; or NULL */
+    bool in_place;                     /* rows are used where they lie             */
     struct embi_measure measure;
     size_t cap;
     uint64_t piece_rows, item_rows; /* item_rows: a multiple of EMBI_BLOCK_ROWS */

@@ -6,8 +6,8 @@
  * Rows whose norm is out of the kernels' range (zero, tiny, huge, NaN, Inf) are scored canonically
  * at once, which is also where rows that are not finite are found.
  */
+#include "num/bf16.h"
 #include "num/dtype.h"
-#include "num/kern.h"
 #include "ops/search_fast.h"
 
 #include <math.h>
@@ -185,8 +185,11 @@ static void multiply_panels(const struct embi_pass *p, struct embi_worker *w, co
                             size_t next_bytes)
 {
     uint32_t d = p->s->dims;
-    p->s->table->env->kern->panels(w->rows, w->n, d, p->packed, p->panels, next, next_bytes,
-                                   w->products);
+    if (p->bf16)
+        p->bf16->panels(w->rows, w->n, d, p->packed, p->panels, next, next_bytes, w->products);
+    else
+        p->s->table->env->kern->panels(w->rows, w->n, d, p->packed, p->panels, next, next_bytes,
+                                       w->products);
     for (size_t i = 0; i < w->n; i++)
         collect_row(p, w, i);
 }

@@ -934,6 +934,43 @@ static void test_mean(emb_dtype dtype)
     drop_table(&t);
 }
 
+/* Many queries on rows of bf16, where a kernel that rounds the queries too may be the fastest: the
+ * same bits as from AVX2, also where hundreds of rows are nearly equal. */
+static void test_bf16(void)
+{
+    enum { V = 8192, D = 256, MANY = 480, K = 10, CLUSTER = 700 };
+    double *m = random_matrix(V, D, 1), *q = random_matrix(MANY, D, 1);
+    for (uint64_t r = 0; r < CLUSTER; r++)
+        for (int i = 0; i < D; i++)
+            m[r * 8 * D + i] = m[i] * (1 + 0.01 * random_unit());
+    for (int j = 0; j < 5; j++)
+        memcpy(q + j * D, m + j * 8 * D, D * sizeof *q);
+    put_odd_rows(m, D, 1e30, 1e-30);
+    struct data t = make_table(V, D, EMB_BF16, m);
+    emb_block block = {.data = q, .rows = MANY, .dims = D, .dtype = EMB_F64};
+    emb_hit *want = take(MANY * K * sizeof *want), *got = take(MANY * K * sizeof *got);
+    size_t counts[2][MANY];
+    static const emb_metric metrics[] = {EMB_COSINE, EMB_DOT, EMB_EUCLIDEAN};
+    emb_err err;
+    for (int i = 0; i < 6; i++) {
+        emb_search_opts o = {.size = sizeof o, .k = K, .metric = metrics[i / 2], .farthest = i % 2};
+        CHECK(emb_search(t.tables[4], &block, &o, want, counts[0], NULL, &err) == EMB_OK, "AVX2");
+        for (int c = 0; c < 2; c++) {
+            CHECK(emb_search(t.tables[c ? 5 : 0], &block, &o, got, counts[1], NULL, &err) == EMB_OK,
+                  "context %d", c);
+            CHECK(memcmp(counts[0], counts[1], sizeof counts[0]) == 0, "metric %d: counts", i);
+            for (size_t h = 0; h < MANY * K; h++)
+                CHECK(got[h].row == want[h].row && got[h].score == want[h].score,
+                      "metric %d query %zu hit %zu: row %llu, not %llu", i, h / K, h % K,
+                      (unsigned long long)got[h].row, (unsigned long long)want[h].row);
+        }
+    }
+    free(want);
+    free(got);
+    free(q);
+    drop_table(&t);
+}
+
 int main(void)
 {
     need(mkdtemp(directory) != NULL, "mkdtemp");
@@ -951,6 +988,7 @@ int main(void)
     RUN(test_long_and_short_queries());
     RUN(test_many_queries());
     RUN(test_long_rows());
+    RUN(test_bf16());
     RUN(test_without_plugin());
     RUN(test_refusals());
     RUN(test_empty_and_old());

@@ -1,0 +1,37 @@
+/* bf16_avx512.c - bf16 panels by VDPBF16PS: kern_panels.h with pairs of bf16 where it has f32.
+ *
+ * Built with the flags of AVX-512 BF16; the head of kern_avx512.c says what follows from that.
+ */
+#if defined(__x86_64__)
+
+#include "num/bf16.h"
+#include "num/kern_x86.h"
+
+enum { VL = 16, PANEL_VECTORS = 4, MOST_ROWS = 12 };
+
+typedef __m512 vec;
+#define VZERO         _mm512_setzero_ps()
+#define VADD(a, b)    _mm512_add_ps(a, b)
+#define VFMA(a, b, c) _mm512_dpbf16_ps(c, (__m512bh)(a), (__m512bh)(b))
+#define VLOADQ(p)     _mm512_loadu_ps(p)
+#define VSTORE(p, v)  _mm512_storeu_ps(p, v)
+#define VSPREAD(x)    _mm512_set1_ps(x)
+
+#define PANEL_TILES(tile) \
+    tile(6, 4) tile(8, 3) tile(12, 2) tile(12, 1) tile(1, 4) tile(1, 3) tile(1, 2) tile(1, 1)
+#include "num/kern_panels.h"
+
+static size_t tile_rows(size_t panels)
+{
+    return panels == 4 ? 6 : panels == 3 ? 8 : 12;
+}
+
+static void panels_of_pairs(const void *const *rows, size_t n, uint32_t d, const float *packed,
+                            size_t count, const void *next, size_t next_bytes, float *out)
+{
+    panels(rows, n, d / 2, packed, count, next, next_bytes, out);
+}
+
+const struct embi_bf16_kern embi_bf16_avx512 = {"avx512-bf16", panels_of_pairs};
+
+#endif
