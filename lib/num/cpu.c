@@ -92,7 +92,7 @@ unsigned embi_cpu_features(const char *disabled)
                  {"avx512", EMBI_CPU_AVX2},
                  {"bf16", EMBI_CPU_AVX2 | EMBI_CPU_AVX512},
                  {"amx", EMBI_CPU_AVX2 | EMBI_CPU_AVX512 | EMBI_CPU_BF16}};
-    for (size_t i = 0; disabled && i < EMBI_LEN(words); i++)
+    for (size_t i = 0; disabled && features && i < EMBI_LEN(words); i++)
         if (listed(disabled, words[i].name))
             features &= words[i].left;
     if ((features & EMBI_CPU_AMX) && !permitted())
