@@ -24,6 +24,9 @@ struct embi_bf16_kern {
      * subnormals lose. next_bytes bytes at `next` are asked for meanwhile. */
     void (*panels)(const void *const *rows, size_t n, uint32_t d, const float *packed,
                    size_t panels, const void *next, size_t next_bytes, float *out);
+
+    /* norm2[i] = |rows[i]|^2, off by at most embi_any_order_bound(d) of it, with the same reserve. */
+    void (*norms)(const void *const *rows, size_t n, uint32_t d, float *norm2);
 };
 
 /* Those for these features (EMBI_CPU_*): how many. */
@@ -42,6 +45,8 @@ double embi_bf16_rate(const struct embi_kern *kern, const struct embi_bf16_kern 
                       size_t panels);
 
 #if defined(__x86_64__)
+/* The norms of both. */
+void embi_bf16_norms_avx512(const void *const *rows, size_t n, uint32_t d, float *norm2);
 extern const struct embi_bf16_kern embi_bf16_avx512; /* VDPBF16PS */
 extern const struct embi_bf16_kern embi_bf16_amx;    /* TDPBF16PS, and that for what is left over */
 #endif

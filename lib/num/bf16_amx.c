@@ -132,6 +132,6 @@ static void panels_by_tiles(const void *const *rows, size_t n, uint32_t d, const
                                 out + whole * panels * EMBI_PANEL);
 }
 
-const struct embi_bf16_kern embi_bf16_amx = {"amx", panels_by_tiles};
+const struct embi_bf16_kern embi_bf16_amx = {"amx", panels_by_tiles, embi_bf16_norms_avx512};
 
 #endif

@@ -32,6 +32,32 @@ static void panels_of_pairs(const void *const *rows, size_t n, uint32_t d, const
     panels(rows, n, d / 2, packed, count, next, next_bytes, out);
 }
 
-const struct embi_bf16_kern embi_bf16_avx512 = {"avx512-bf16", panels_of_pairs};
+/* Four sums hide the latency of the instruction. */
+static float norm_of(const char *row, uint32_t d)
+{
+    enum { STEP = EMBI_BF16_DIMS };
+    vec sum[4] = {VZERO, VZERO, VZERO, VZERO};
+    size_t i = 0;
+    for (; i + 4 * STEP <= d; i += 4 * STEP)
+        UNROLL
+    for (size_t l = 0; l < 4; l++) {
+        vec x = VLOADQ((const void *)(row + (i + l * STEP) * 2));
+        sum[l] = VFMA(x, x, sum[l]);
+    }
+    for (; i < d; i += STEP) {
+        vec x = VLOADQ((const void *)(row + i * 2));
+        sum[0] = VFMA(x, x, sum[0]);
+    }
+    return _mm512_reduce_add_ps(VADD(VADD(sum[0], sum[1]), VADD(sum[2], sum[3])));
+}
+
+void embi_bf16_norms_avx512(const void *const *rows, size_t n, uint32_t d, float *norm2)
+{
+    for (size_t r = 0; r < n; r++)
+        norm2[r] = norm_of(rows[r], d);
+}
+
+const struct embi_bf16_kern embi_bf16_avx512 = {"avx512-bf16", panels_of_pairs,
+                                                embi_bf16_norms_avx512};
 
 #endif

@@ -174,7 +174,9 @@ static void multiply_by_blas(const struct embi_pass *p, struct embi_worker *w, u
 /* Norms of the rows, and their products with the single queries. */
 static void multiply_singles(const struct embi_pass *p, struct embi_worker *w, const void *next)
 {
-    if (p->singles == 1)
+    if (p->bf16)
+        p->bf16->norms(w->rows, w->n, p->s->dims, w->norm2);
+    else if (p->singles == 1)
         p->dot(w->rows, w->n, p->s->dims, p->units, w->dots, w->norm2);
     else
         p->products(w->rows, w->n, p->s->dims, p->units, p->singles,

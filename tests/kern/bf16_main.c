@@ -59,6 +59,7 @@ static void check_panels(const struct embi_bf16_kern *k, size_t n, uint32_t d, s
 {
     static float q[MOST_QUERIES * MOST_DIMS], packed[80 * MOST_DIMS / 2], out[MOST_ROWS * 80 + 8];
     const void *rows[MOST_ROWS];
+    float norm2[MOST_ROWS];
     size_t panels = embi_panels_of(queries), ld = panels * EMBI_PANEL;
     const double bound = embi_any_order_bound(d);
     for (size_t i = 0; i < queries * d; i++)
@@ -67,6 +68,7 @@ static void check_panels(const struct embi_bf16_kern *k, size_t n, uint32_t d, s
     make_rows(n, d, gap, even, rows);
     out[n * ld] = 77;
     k->panels(rows, n, d, packed, panels, n % 2 ? rows[0] : NULL, 64 * n, out);
+    k->norms(rows, n, d, norm2);
     CHECK(out[n * ld] == 77, "%s: wrote beyond the rows", k->name);
     for (size_t r = 0; r < n; r++)
         for (size_t j = 0; j < ld; j++) {
@@ -81,6 +83,8 @@ static void check_panels(const struct embi_bf16_kern *k, size_t n, uint32_t d, s
             CHECK(fabsl((long double)out[r * ld + j] - exact) <= bound * sqrtl(xx * qq),
                   "%s n %zu d %u row %zu query %zu: %g, not %Lg", k->name, n, d, r, j,
                   (double)out[r * ld + j], exact);
+            CHECK(fabsl((long double)norm2[r] - xx) <= bound * xx, "%s n %zu d %u row %zu: norm",
+                  k->name, n, d, r);
         }
 }
 
@@ -111,7 +115,11 @@ static void test_odd_rows(const struct embi_bf16_kern *k)
         if (r % 7 == 3)
             encode(EMB_BF16, r % 2 ? (double)NAN : (double)INFINITY, stored[r] + r % D * 2);
     }
+    float norm2[N];
     k->panels(rows, N, D, packed, 1, NULL, 0, out);
+    k->norms(rows, N, D, norm2);
+    for (size_t r = 0; r < N; r++)
+        CHECK(r % 7 == 3 ? !isfinite(norm2[r]) : norm2[r] == D, "%s row %zu: norm", k->name, r);
     for (size_t r = 0; r < N; r++)
         CHECK(r % 7 == 3 ? !isfinite(out[r * EMBI_PANEL]) : out[r * EMBI_PANEL] == 8,
               "%s row %zu: %g", k->name, r, (double)out[r * EMBI_PANEL]);
