@@ -25,7 +25,7 @@ struct embi_bf16_kern {
     void (*panels)(const void *const *rows, size_t n, uint32_t d, const float *packed,
                    size_t panels, const void *next, size_t next_bytes, float *out);
 
-    /* norm2[i] = |rows[i]|^2, off by at most embi_any_order_bound(d) of it, with the same reserve. */
+    /* norm2[i] = |rows[i]|^2, off by at most embi_any_order_bound(d) of it, with that reserve. */
     void (*norms)(const void *const *rows, size_t n, uint32_t d, float *norm2);
 };
 
