@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 1 << 20 };
+enum { STEP_BYTES = 64 << 20 };
 
 #define AT(member) offsetof(struct init_opts, member)
 
@@ -100,34 +100,48 @@ static bool is_made_directly(emb_dtype dtype)
     return dtype == EMB_F64 || dtype == EMB_F32 || dtype == EMB_F16 || dtype == EMB_BF16;
 }
 
+/* A table that is made as it is written: rows first .. of table t. */
+struct making {
+    const struct plan *plan;
+    int t;
+    uint64_t first;
+};
+
+static emb_status make_rows(void *arg, uint64_t first, emb_block *block, emb_err *err)
+{
+    const struct making *m = arg;
+    void *made = NULL;
+    if (!is_made_directly(block->dtype)) {
+        made = malloc(block->rows * block->dims * sizeof(float) + 1);
+        if (!made) {
+            *err = (emb_err){
+                .status = EMB_NO_MEMORY, .at = -1, .msg = "out of memory for a block of rows"};
+            return EMB_NO_MEMORY;
+        }
+    }
+    emb_status status = fill(m->plan, m->t, m->first + first, block, made, err);
+    free(made);
+    return status;
+}
+
+/* A step at a time, so that progress shows. */
 static emb_status write_rows(const struct plan *plan, int t, emb_writer *writer, emb_err *err)
 {
     const emb_array *a = &plan->arrays[t];
-    size_t row_bytes = a->shape[1] * emb_dtype_bytes(a->dtype),
-           row_made = a->shape[1] * sizeof(float);
-    uint64_t step = embi_min(embi_max(BLOCK_BYTES / row_made, 1), a->shape[0]);
-    void *rows = malloc(step * row_bytes),
-         *made = is_made_directly(a->dtype) ? NULL : malloc(step * row_made);
+    size_t row_bytes = a->shape[1] * emb_dtype_bytes(a->dtype);
+    uint64_t step = embi_max(STEP_BYTES / embi_max(row_bytes, 1), 1);
+    struct making m = {plan, t, 0};
     emb_status status = EMB_OK;
     struct progress progress;
-    if (!rows || (!made && !is_made_directly(a->dtype))) {
-        *err = (emb_err){
-            .status = EMB_NO_MEMORY, .at = -1, .msg = "out of memory for a block of rows"};
-        status = EMB_NO_MEMORY;
-    }
     progress_begin(&progress, plan->run, a->shape[0], row_bytes);
-    for (uint64_t first = 0; !status && first < a->shape[0]; first += step) {
-        emb_block block = {rows, embi_min(step, a->shape[0] - first), (uint32_t)a->shape[1],
-                           a->dtype, 0};
-        status = fill(plan, t, first, &block, made, err);
-        if (!status)
-            status =
-                emb_writer_put(writer, &block, plan->tokens.n ? plan->tokens.v + first : NULL, err);
-        progress_add(&progress, block.rows);
+    for (; !status && m.first < a->shape[0]; m.first += step) {
+        emb_block rows = {NULL, embi_min(step, a->shape[0] - m.first), (uint32_t)a->shape[1],
+                          a->dtype, 0};
+        const emb_str *tokens = plan->tokens.n ? plan->tokens.v + m.first : NULL;
+        status = emb_writer_put_made(writer, &rows, tokens, make_rows, &m, err);
+        progress_add(&progress, rows.rows);
     }
     progress_end(&progress);
-    free(made);
-    free(rows);
     return status;
 }
 

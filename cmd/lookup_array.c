@@ -206,12 +206,26 @@ static int put_pooled(void *arg, uint64_t line, uint64_t count, const char *vect
     return put_block(t, (char *)(uintptr_t)vector, 1, t->l->dims, t->l->dtype);
 }
 
+/* Rows as they are in the table, or converted: all threads fetch and write them. */
+static int put_plain(struct target *t, const uint64_t *rows, size_t n)
+{
+    struct lookup *l = t->l;
+    bool reading;
+    emb_err err;
+    if (emb_writer_put_rows(t->writer, l->table, rows, n, l->dtype, &reading, &err) != EMB_OK)
+        return fail(l->run, reading ? l->run->table_name : name_of(t), &err);
+    progress_add(&l->progress, n);
+    return EXIT_DONE;
+}
+
 static int put_rows(struct target *t, const uint64_t *rows, const uint64_t *lines, size_t n)
 {
     struct lookup *l = t->l;
     int code = EXIT_DONE;
     if (is_pooled(t))
         return lookup_pool(l, rows, lines, n, put_pooled, t);
+    if (lookup_is_plain(l))
+        return put_plain(t, rows, n);
     for (size_t at = 0; !code && at < n; at += l->block_rows) {
         size_t step = (size_t)embi_min(n - at, l->block_rows);
         code = lookup_fetch(l, rows + at, lines ? lines + at : NULL, step);

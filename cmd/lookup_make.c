@@ -51,6 +51,11 @@ static bool is_staged(const struct lookup *l)
     return is_computed(l) || may_overflow(l->made, l->dtype);
 }
 
+bool lookup_is_plain(const struct lookup *l)
+{
+    return !l->inputs.assembly && l->opts->via != VIA_MATMUL && !is_staged(l);
+}
+
 int lookup_make_room(struct lookup *l)
 {
     size_t made_row = emb_dtype_row_bytes(l->made, l->dims);

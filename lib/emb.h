@@ -1049,6 +1049,23 @@ EMB_API emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_arr
 EMB_API emb_status emb_writer_put(emb_writer *writer, const emb_block *block, const emb_str *tokens,
                                   emb_err *err);
 
+/* Fills block->data, without gaps, with the rows from `first` on of those that are appended. Called
+ * from several threads at once, in any order, for some hundred KiB at a time. */
+typedef emb_status emb_make_fn(void *arg, uint64_t first, emb_block *block, emb_err *err);
+
+/* Appends rows->rows rows like emb_writer_put, which `make` makes (rows->data is not used): all
+ * threads of the context make some, and, where the format keeps rows as they are, write them at
+ * their places in the file. Returns what make does if that fails, for the first of these rows. */
+EMB_API emb_status emb_writer_put_made(emb_writer *writer, const emb_block *rows,
+                                       const emb_str *tokens, emb_make_fn *make, void *arg,
+                                       emb_err *err);
+
+/* Appends n rows of a table, in any order, as this type. *reading: it was the table that failed, as
+ * emb_table_gather does. */
+EMB_API emb_status emb_writer_put_rows(emb_writer *writer, const emb_table *table,
+                                       const uint64_t *rows, size_t n, emb_dtype dtype,
+                                       bool *reading, emb_err *err);
+
 /* The current array is complete; the next one begins. EMB_BAD_ARG: it has not got as many elements
  * as its shape says. */
 EMB_API emb_status emb_writer_next(emb_writer *writer, emb_err *err);

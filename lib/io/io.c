@@ -151,6 +151,21 @@ emb_status embi_io_patch(struct embi_io *io, const void *data, size_t n, uint64_
     return io->scheme->patch(io, data, n, off, err);
 }
 
+emb_status embi_io_extend(struct embi_io *io, uint64_t n, emb_err *err)
+{
+    return io->scheme->extend(io, n, err);
+}
+
+emb_status embi_io_place(struct embi_io *io, const void *data, size_t n, uint64_t off, emb_err *err)
+{
+    return io->scheme->place(io, data, n, off, err);
+}
+
+void embi_io_filled(struct embi_io *io)
+{
+    io->scheme->filled(io);
+}
+
 emb_status embi_io_append_from(struct embi_io *io, struct embi_io *from, uint64_t off, uint64_t n,
                                emb_err *err)
 {

@@ -67,6 +67,11 @@ struct embi_scheme {
      * commit undoes. */
     emb_status (*append)(struct embi_io *io, const void *data, size_t n, emb_err *err);
     emb_status (*patch)(struct embi_io *io, const void *data, size_t n, uint64_t off, emb_err *err);
+    /* The next n bytes come by place, in any order and from several threads at once, and are
+     * complete when filled is called: before that, nothing but place is possible. Optional. */
+    emb_status (*extend)(struct embi_io *io, uint64_t n, emb_err *err);
+    emb_status (*place)(struct embi_io *io, const void *data, size_t n, uint64_t off, emb_err *err);
+    void (*filled)(struct embi_io *io);
     emb_status (*commit)(struct embi_io *io, emb_err *err);
     /* All that commit does but give the name, which then seldom fails. Optional. */
     emb_status (*prepare)(struct embi_io *io, emb_err *err);
@@ -137,6 +142,16 @@ void embi_io_drop(struct embi_io *io);
 emb_status embi_io_append(struct embi_io *io, const void *data, size_t n, emb_err *err);
 emb_status embi_io_patch(struct embi_io *io, const void *data, size_t n, uint64_t off,
                          emb_err *err);
+
+/* n bytes that come in pieces: see struct embi_scheme. Is that possible? */
+static inline bool embi_io_can_extend(const struct embi_io *io)
+{
+    return io->scheme->extend && (io->caps & EMBI_IO_CAN_PATCH);
+}
+emb_status embi_io_extend(struct embi_io *io, uint64_t n, emb_err *err);
+emb_status embi_io_place(struct embi_io *io, const void *data, size_t n, uint64_t off,
+                         emb_err *err);
+void embi_io_filled(struct embi_io *io);
 
 /* Appends bytes off .. off+n-1 of `from`: inside the kernel where both are files, so that they pass
  * through no memory of this process, and share blocks of the disk where the file system can. */

@@ -94,6 +94,33 @@ emb_status embi_out_patch(struct embi_io *io, const void *data, size_t n, uint64
     return embi_out_check(out, embi_fd_pwrite(out->fd, data, n, off), err);
 }
 
+emb_status embi_out_extend(struct embi_io *io, uint64_t n, emb_err *err)
+{
+    struct embi_out *out = (struct embi_out *)io;
+    emb_status status = embi_out_flush(io, err);
+    if (status != EMB_OK)
+        return status;
+    if (n > INT64_MAX || lseek(out->fd, (off_t)n, SEEK_CUR) < 0)
+        return embi_out_check(out, n > INT64_MAX ? EFBIG : errno, err);
+    io->size += n;
+    out->broken = EIO; /* until it is filled */
+    return EMB_OK;
+}
+
+/* Called by several threads: changes nothing but the file. */
+emb_status embi_out_place(struct embi_io *io, const void *data, size_t n, uint64_t off,
+                          emb_err *err)
+{
+    const struct embi_out *out = (const struct embi_out *)io;
+    int sys = embi_fd_pwrite(out->fd, data, n, off);
+    return sys ? embi_fail_errno(err, sys, NULL) : EMB_OK;
+}
+
+void embi_out_filled(struct embi_io *io)
+{
+    ((struct embi_out *)io)->broken = 0;
+}
+
 /* ---------------------------------------------------------------------------------- written
  * through
  */

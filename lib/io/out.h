@@ -15,7 +15,7 @@ enum { EMBI_OUT_BUFFER_BYTES = 1 << 16 };
 struct embi_out {
     struct embi_io io;
     int fd;         /* owned; -1 once it is closed */
-    int broken;     /* errno of the first write that failed, else 0 */
+    int broken;     /* errno of the first write that failed, else 0; EIO while bytes are missing */
     size_t waiting; /* bytes in buffer, after the io.size - waiting that are in fd */
     char *buffer;   /* [EMBI_OUT_BUFFER_BYTES], owned */
 };
@@ -31,6 +31,10 @@ emb_status embi_out_append(struct embi_io *io, const void *data, size_t n, emb_e
 emb_status embi_out_append_fd(struct embi_io *io, int fd, uint64_t off, uint64_t n, emb_err *err);
 emb_status embi_out_patch(struct embi_io *io, const void *data, size_t n, uint64_t off,
                           emb_err *err);
+emb_status embi_out_extend(struct embi_io *io, uint64_t n, emb_err *err);
+emb_status embi_out_place(struct embi_io *io, const void *data, size_t n, uint64_t off,
+                          emb_err *err);
+void embi_out_filled(struct embi_io *io);
 emb_status embi_out_flush(struct embi_io *io, emb_err *err);
 
 /* Notes that a system call on the output failed with errno = sys; returns EMB_IO, or EMB_OK for 0.

@@ -8,11 +8,16 @@
 #include "util/err.h"
 #include "util/loop.h"
 
+#include <stdatomic.h>
+
 /* One item: long enough to be worth a thread's attention, short enough to share evenly. */
 #define GATHER_ROWS 256
 
 /* Below this a second thread costs more than it brings (a thread starts in about 50 us). */
 #define PARALLEL_BYTES (1u << 19)
+
+/* Of a table on a server, that are asked for at a time. */
+#define FAR_BYTES (1u << 20)
 
 #define CACHE_LINE     64
 #define PREFETCH_BYTES 4096
@@ -50,11 +55,8 @@ static void copy_rows(const struct gather *g, size_t begin, size_t end)
     }
 }
 
-static emb_status gather_item(void *arg, size_t item, int worker, emb_err *err)
+static emb_status gather_range(const struct gather *g, size_t begin, size_t end, emb_err *err)
 {
-    const struct gather *g = arg;
-    size_t begin = item * GATHER_ROWS, end = embi_min(begin + GATHER_ROWS, g->n);
-    (void)worker;
     if (embi_table_direct(g->table) && g->dst->dtype == g->table->layout.dtype) {
         copy_rows(g, begin, end);
         return EMB_OK;
@@ -69,6 +71,13 @@ static emb_status gather_item(void *arg, size_t item, int worker, emb_err *err)
             return status;
     }
     return EMB_OK;
+}
+
+static emb_status gather_item(void *arg, size_t item, int worker, emb_err *err)
+{
+    const struct gather *g = arg;
+    (void)worker;
+    return gather_range(g, item * GATHER_ROWS, embi_min((item + 1) * GATHER_ROWS, g->n), err);
 }
 
 static emb_status check_rows(const emb_table *t, const uint64_t *rows, size_t n, emb_err *err)
@@ -109,4 +118,51 @@ emb_status emb_table_gather(const emb_table *t, const uint64_t *rows, size_t n, 
     struct gather g = {t, rows, n, dst, dst->stride_bytes ? dst->stride_bytes : row_bytes};
     struct embi_pool *pool = n * row_bytes >= PARALLEL_BYTES ? t->env->pool : NULL;
     return embi_loop(pool, (n + GATHER_ROWS - 1) / GATHER_ROWS, gather_item, &g, err);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Rows on their way into a file
+ */
+
+struct source {
+    const emb_table *table;
+    const uint64_t *rows;
+    atomic_bool failed;
+};
+
+static emb_status make_rows(void *arg, uint64_t first, emb_block *block, emb_err *err)
+{
+    struct source *s = arg;
+    size_t row_bytes = (size_t)emb_dtype_row_bytes(block->dtype, block->dims);
+    struct gather g = {s->table, s->rows + first, block->rows, block, row_bytes};
+    emb_status status = gather_range(&g, 0, block->rows, err);
+    if (status)
+        s->failed = true;
+    return status;
+}
+
+/* Of a table on a server a part at a time, since what was asked for is kept until it is written. */
+static size_t rows_at_once(const emb_table *t, size_t n)
+{
+    size_t row_bytes = embi_max(embi_layout_row_bytes(&t->layout), 1);
+    return embi_io_is_far(t->io) ? embi_min(n, embi_max(FAR_BYTES / row_bytes, 1)) : n;
+}
+
+emb_status emb_writer_put_rows(emb_writer *w, const emb_table *t, const uint64_t *rows, size_t n,
+                               emb_dtype dtype, bool *reading, emb_err *err)
+{
+    emb_status status = embi_table_lay_out(t, err);
+    *reading = status != EMB_OK;
+    for (size_t at = 0, step; !status && at < n; at += step) {
+        step = embi_min(n - at, rows_at_once(t, n));
+        struct source s = {.table = t, .rows = rows + at};
+        emb_block block = {NULL, step, t->layout.dims, dtype, 0};
+        status = embi_gather_check(t, s.rows, step, &block, err);
+        *reading = status != EMB_OK;
+        if (!status) {
+            status = emb_writer_put_made(w, &block, NULL, make_rows, &s, err);
+            *reading = s.failed;
+        }
+    }
+    return status;
 }

@@ -4,10 +4,11 @@
  * business, its appearance under its name that of the io.
  */
 #include "table/writer.h"
-#include "fmt/fmt.h"
+#include "fmt/sink.h"
 #include "num/dtype.h"
 #include "table/table.h"
 #include "util/err.h"
+#include "util/loop.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -216,10 +217,10 @@ static bool is_part(const struct embi_sink *s, const emb_block *block)
            !(s->format->caps & (EMBI_FMT_LINES | EMBI_FMT_DECIMAL));
 }
 
-emb_status emb_writer_put(emb_writer *w, const emb_block *block, const emb_str *tokens,
-                          emb_err *err)
+/* May these rows be appended? Then they count, and *tokens are theirs. */
+static emb_status take_rows(struct embi_sink *s, const emb_block *block, const emb_str **tokens,
+                            emb_err *err)
 {
-    struct embi_sink *s = &w->sink;
     if (s->current >= s->n)
         return embi_fail(err, EMB_BAD_ARG, -1, "put: every array is complete");
     const emb_array *a = &s->arrays[s->current];
@@ -229,13 +230,116 @@ emb_status emb_writer_put(emb_writer *w, const emb_block *block, const emb_str *
         return embi_fail(err, EMB_BAD_ARG, -1, "put: expected rows of %llu %s, found %u %s",
                          (unsigned long long)last, emb_dtype_name(a->dtype), block->dims,
                          emb_dtype_name(block->dtype));
-    if (s->tokens && !tokens && !s->all_tokens)
+    if (s->tokens && !*tokens && !s->all_tokens)
         return embi_fail(err, EMB_BAD_ARG, -1, "put: rows without tokens");
-    if (s->all_tokens && !tokens_of(s, block, &tokens))
+    if (s->all_tokens && !tokens_of(s, block, tokens))
         return embi_fail(err, EMB_BAD_ARG, -1, "put: more than the %llu rows that have tokens",
                          (unsigned long long)s->arrays[0].shape[0]);
     s->elements += block->rows * block->dims;
-    return put_rows(s, block, s->tokens ? tokens : NULL, err);
+    *tokens = s->tokens ? *tokens : NULL;
+    return EMB_OK;
+}
+
+emb_status emb_writer_put(emb_writer *w, const emb_block *block, const emb_str *tokens,
+                          emb_err *err)
+{
+    emb_status status = take_rows(&w->sink, block, &tokens, err);
+    return status ? status : put_rows(&w->sink, block, tokens, err);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Rows that are made by all threads
+ */
+
+enum {
+    MADE_BYTES = 256 << 10, /* of a piece: stays in a core's caches until it is written */
+    BLOCK_PIECES = 4        /* that are made at a time where they have to be written in order */
+};
+
+struct making {
+    struct embi_sink *sink;
+    emb_make_fn *make;
+    void *arg;
+    emb_block rows; /* data: room for one piece of each thread, or for a block */
+    size_t row_bytes;
+    uint64_t piece; /* rows */
+    uint64_t first, offset;
+};
+
+static emb_status make_piece(const struct making *m, uint64_t first, uint64_t n, char *at,
+                             emb_err *err)
+{
+    emb_block piece = {at, n, m->rows.dims, m->rows.dtype, 0};
+    return m->make(m->arg, first, &piece, err);
+}
+
+/* An item of the loop: a piece, which is written at its place. */
+static emb_status place_piece(void *arg, size_t item, int worker, emb_err *err)
+{
+    const struct making *m = arg;
+    uint64_t first = item * m->piece, n = embi_min(m->piece, m->rows.rows - first);
+    char *at = (char *)m->rows.data + (uint64_t)worker * m->piece * m->row_bytes;
+    emb_status status = make_piece(m, first, n, at, err);
+    return status ? status
+                  : embi_io_place(m->sink->io, at, n * m->row_bytes,
+                                  m->offset + first * m->row_bytes, err);
+}
+
+static emb_status place_all(struct making *m, struct embi_pool *pool, emb_err *err)
+{
+    struct embi_io *io = m->sink->io;
+    m->offset = io->size;
+    emb_status status = embi_io_extend(io, m->rows.rows * m->row_bytes, err);
+    if (!status)
+        status = embi_loop(pool, (m->rows.rows + m->piece - 1) / m->piece, place_piece, m, err);
+    if (!status)
+        embi_io_filled(io);
+    return status;
+}
+
+/* An item of the loop: a piece of the block at m->first. */
+static emb_status fill_piece(void *arg, size_t item, int worker, emb_err *err)
+{
+    const struct making *m = arg;
+    uint64_t first = m->first + item * m->piece, n = embi_min(m->piece, m->rows.rows - first);
+    (void)worker;
+    return make_piece(m, first, n, (char *)m->rows.data + item * m->piece * m->row_bytes, err);
+}
+
+static emb_status put_blocks(struct making *m, struct embi_pool *pool, const emb_str *tokens,
+                             emb_err *err)
+{
+    emb_status status = EMB_OK;
+    uint64_t n;
+    for (m->first = 0; !status && m->first < m->rows.rows; m->first += n) {
+        n = embi_min(m->rows.rows - m->first, BLOCK_PIECES * m->piece);
+        status = embi_loop(pool, (n + m->piece - 1) / m->piece, fill_piece, m, err);
+        emb_block block = {m->rows.data, n, m->rows.dims, m->rows.dtype, 0};
+        if (!status)
+            status = put_rows(m->sink, &block, tokens ? tokens + m->first : NULL, err);
+    }
+    return status;
+}
+
+emb_status emb_writer_put_made(emb_writer *w, const emb_block *rows, const emb_str *tokens,
+                               emb_make_fn *make, void *arg, emb_err *err)
+{
+    struct embi_sink *s = &w->sink;
+    struct making m = {.sink = s, .make = make, .arg = arg, .rows = *rows};
+    emb_status status = take_rows(s, rows, &tokens, err);
+    if (status)
+        return status;
+    m.row_bytes = (size_t)emb_dtype_row_bytes(rows->dtype, rows->dims);
+    m.piece = embi_max(1, MADE_BYTES / embi_max(m.row_bytes, 1));
+    bool places = s->format->put == embi_sink_put && embi_io_can_extend(s->io);
+    struct embi_pool *pool = rows->rows > m.piece ? s->env->pool : NULL;
+    size_t pieces = !places ? BLOCK_PIECES : pool ? (size_t)embi_pool_threads(pool) : 1;
+    m.rows.data = malloc(pieces * m.piece * m.row_bytes + 1);
+    if (!m.rows.data)
+        return embi_fail_memory(err, pieces * m.piece * m.row_bytes, "rows");
+    status = places ? place_all(&m, pool, err) : put_blocks(&m, pool, tokens, err);
+    free(m.rows.data);
+    return status;
 }
 
 /* The first axis of the array that ends is now known. */
