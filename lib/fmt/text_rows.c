@@ -249,17 +249,17 @@ static emb_status parse_row(const struct embi_reader *r, uint64_t row, float *ds
         if (slowly == 0 && p - file >= EMBI_FIELDS_BEFORE) {
             c += (uint32_t)r->env->kern->scan_fields(p, (size_t)(file_end - p), dst + c,
                                                      r->dims - c, &used);
-            p = used < (size_t)(end - p) ? p + used : end; /* a blank may be behind the last one */
             slowly = SLOW_FIELDS;
-            continue;
+        } else {
+            used = embi_scan_f32(p, (size_t)(file_end - p), dst + c);
+            if (used == 0)
+                return not_a_number(r, row, (emb_str){p, (size_t)(end - p)}, err);
+            slowly -= slowly > 0;
+            c++;
         }
-        used = embi_scan_f32(p, (size_t)(file_end - p), dst + c);
-        if (used == 0)
-            return not_a_number(r, row, (emb_str){p, (size_t)(end - p)}, err);
-        for (p += used; p < end && embi_words_blank(*p); p++)
-            ;
-        slowly -= slowly > 0;
-        c++;
+        p = used < (size_t)(end - p) ? p + used : end; /* a blank may be behind the last one */
+        while (p < end && embi_words_blank(*p))
+            p++;
     }
     return p == end ? EMB_OK : not_a_number(r, row, (emb_str){p, (size_t)(end - p)}, err);
 }

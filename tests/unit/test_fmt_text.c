@@ -47,6 +47,12 @@ Test(text, reads)
          2,
          {"cat", "dog", "ant"},
          {1, 2, -1, -2, 100, .5}},
+        /* repeated blanks, where numbers are read one by one and where they are not */
+        {BYTES("a row of some length 1  2\nb 3  4\t \nc   5 \t6\n"),
+         3,
+         2,
+         {"a row of some length", "b", "c  "},
+         {1, 2, 3, 4, 5, 6}},
         {BYTES("cat\t1\t2\nnew york\t3 4\t\n"), 2, 2, {"cat", "new york"}, {1, 2, 3, 4}},
         {BYTES("cat 1 2\ndog 3 4\n\n\r\n \t\n"), 2, 2, {"cat", "dog"}, {1, 2, 3, 4}},
         /* the last d fields are the numbers, the token is what stands before them */
