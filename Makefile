@@ -94,7 +94,8 @@ ifeq ($(shell uname -m),x86_64)
 $(BUILD)/lib/num/kern_avx2.o $(patsubst %,$(BUILD)/lib/num/%_x86.o,blocks fields philox): CFLAGS += -mavx2 -mfma -mf16c
 $(BUILD)/lib/num/bf16_avx512.o: CFLAGS += -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16
 $(BUILD)/lib/num/bf16_amx.o: CFLAGS += -mavx2 -mamx-tile -mamx-bf16
-$(BUILD)/lib/num/kern_avx512.o: CFLAGS += -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
+$(patsubst %,$(BUILD)/lib/num/%_avx512.o,fields kern): CFLAGS += -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f \
+    -mavx512bw -mavx512dq -mavx512vl
 endif
 
 # Plugins that there are, and those that this build makes.

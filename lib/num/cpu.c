@@ -48,7 +48,7 @@ static unsigned offered(void)
         return 0;
     if (!(b & bit_AVX2))
         return 0;
-    unsigned wide = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+    unsigned wide = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL | bit_BMI | bit_BMI2;
     if ((b & wide) != wide || !system_saves(SAVES_AVX512))
         return EMBI_CPU_AVX2;
     unsigned found = EMBI_CPU_AVX2 | EMBI_CPU_AVX512, tiles = d;

@@ -7,7 +7,7 @@
 /* With the registers of each, which the system saves. */
 enum {
     EMBI_CPU_AVX2 = 1,   /* AVX2 with FMA and F16C */
-    EMBI_CPU_AVX512 = 2, /* AVX-512 F, BW, DQ and VL, and AVX2 */
+    EMBI_CPU_AVX512 = 2, /* AVX-512 F, BW, DQ and VL, BMI1 and BMI2, and AVX2 */
     EMBI_CPU_BF16 = 4,   /* AVX-512 BF16, and those */
     EMBI_CPU_AMX = 8     /* AMX with bf16 tiles, which this process may use, and all of these */
 };

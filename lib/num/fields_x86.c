@@ -21,7 +21,8 @@ enum {
     BEHIND_MAX = 14,
     BATCH = 8,
     USUAL = 8,
-    GATHERED = 48
+    GATHERED = 48,
+    AHEAD_BYTES = 2048 /* the next row's, too: the hardware begins anew at each page */
 };
 
 static const double power10[BEHIND_MAX + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
@@ -159,6 +160,7 @@ size_t embi_scan_fields_avx2(const char *s, size_t n_bytes, float *out, size_t n
         size_t left = waiting;
         for (; waiting < GATHERED && !line_ends && base + BLOCK_BYTES <= most;
              base += BLOCK_BYTES) {
+            _mm_prefetch(s + base + AHEAD_BYTES, _MM_HINT_T0);
             uint64_t mask = separators(s + base, &line_ends);
             mask = (mask | line_ends) & (line_ends ^ (line_ends - 1)); /* with the first line end */
             waiting += add_ends(ends + waiting, (uint32_t)base, mask);

@@ -586,6 +586,30 @@ static void test_fields(const struct embi_kern *k)
     CHECK(by_kernel > all / 8, "%s: %zu of %zu fields", k->name, by_kernel, all);
 }
 
+/* Many fields of the usual form, which each set reads in one go, but for the last bytes. */
+static void test_many_fields(const struct embi_kern *k)
+{
+    enum { MOST = 3000 };
+    static char text[MOST * 16];
+    static float want[MOST], got[MOST];
+    for (size_t n = 1; n <= MOST; n += 1 + n / 8) {
+        size_t bytes = 0, used;
+        for (size_t i = 0; i < n; i++) {
+            const char *sign = random_bits() & 1 ? "-" : "";
+            char *field = text + bytes;
+            bytes += (size_t)snprintf(field, 16, "%s%.*f ", sign, 1 + (int)(random_bits() % 8),
+                                      fabs(random_unit()) * 9.9);
+            want[i] = strtof(field, NULL);
+        }
+        text[bytes - 1] = '\n';
+        char *line = (char *)place(0, bytes, 0);
+        memcpy(line, text, bytes);
+        size_t read = k->scan_fields(line, bytes, got, n, &used);
+        CHECK(read <= n && n - read <= 64, "%s: %zu of %zu fields", k->name, read, n);
+        CHECK(memcmp(got, want, read * sizeof *got) == 0, "%s: %zu fields", k->name, n);
+    }
+}
+
 /* What is no number, and what ends a line, is not passed over. */
 static void test_field_ends(const struct embi_kern *k)
 {
@@ -603,6 +627,7 @@ static void test_field_ends(const struct embi_kern *k)
         {"0.5 --1.5 2.5", 1, 4},
         {"0.5 1.5\xA0 2.5", 1, 4},
         {"0.5  1.5", 1, 4},
+        {"0.5  ..5 1.5", 1, 4},
         {"0.5 1.5 ", 2, 8},
         {"-0.5\t1.5\n", 2, 8},
     };
@@ -650,6 +675,7 @@ int main(void)
         RUN(test_adds(sets[i]));
         RUN(test_blocks(sets[i]));
         RUN(test_fields(sets[i]));
+        RUN(test_many_fields(sets[i]));
         RUN(test_field_ends(sets[i]));
         RUN(test_steps(sets[i]));
     }
