@@ -32,6 +32,7 @@ void embi_reader_close(struct embi_reader *r)
     free(r->tensors);
     free(r->row_offsets);
     free(r->tokens);
+    free(r->token_bytes);
     embi_buf_free(&r->names);
     embi_buf_free(&r->metadata);
     embi_io_close(r->io);

@@ -89,8 +89,9 @@ struct embi_reader {
     uint32_t dims;         /* known from open */
     uint64_t rows;         /* valid after walk; before it what a header says, 0: nothing */
     uint64_t *row_offsets; /* [rows], malloc'd: of the row's first element, or of its line */
-    emb_str *tokens;       /* [rows], malloc'd; strings lie in the mapped file. After walk or
-                              tokens */
+    emb_str *tokens;       /* [rows], malloc'd; strings lie in the mapped file, or in token_bytes.
+                              After walk or tokens */
+    char *token_bytes;     /* malloc'd, or NULL */
     bool walked;
 
     uint64_t n_tokens; /* of formats without walk: `tokens` finds so many, which are those of the

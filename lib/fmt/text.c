@@ -3,7 +3,7 @@
  * A row is a line, "token v1 ... vd"; word2vec's form has the line "V D" first, GloVe's has nothing
  * before its rows. Without a header d is what most of the first lines agree on, since a token may
  * hold blanks and numbers. Only LF ends a line (a CR before it is dropped); blanks are 0x20 and
- * tabs, repeated or at a line's end they do no harm. Rows are found and parsed in text_rows.c.
+ * tabs, repeated or at a line's end they do no harm. Passes over the rows: text.h.
  */
 #include "fmt/text.h"
 
@@ -11,6 +11,9 @@
 #include "util/err.h"
 
 #include <stdlib.h>
+
+/* What a thread takes at a time; smaller files are not worth a second one. */
+#define PIECE_BYTES (UINT64_C(2) << 20)
 
 enum {
     SAMPLE_LINES = EMBI_WORDS_SAMPLE,
@@ -248,7 +251,9 @@ static emb_status find_dims(struct embi_reader *r, const struct embi_buf *sample
         emb_status status = embi_words_header_check(&h, err);
         if (status)
             return status;
-        *t = (struct embi_text){.header = true, .header_rows = h.rows, .body = h.bytes};
+        t->header = true;
+        t->header_rows = h.rows;
+        t->body = h.bytes;
         r->dims = (uint32_t)h.dims;
         return EMB_OK;
     }
@@ -265,13 +270,14 @@ static emb_status find_dims(struct embi_reader *r, const struct embi_buf *sample
 static emb_status text_open(struct embi_reader *r, emb_err *err)
 {
     struct embi_buf sample = {0};
-    r->state = calloc(1, sizeof(struct embi_text));
-    if (!r->state)
-        return embi_fail_memory(err, sizeof(struct embi_text), "a text file");
+    struct embi_text *t = r->state = calloc(1, sizeof *t);
+    if (!t)
+        return embi_fail_memory(err, sizeof *t, "a text file");
+    t->piece_bytes = PIECE_BYTES;
     emb_status status = read_sample(r->io, &sample, err);
     if (!status)
         status = find_dims(r, &sample, err);
-    if (!status && !((const struct embi_text *)r->state)->header)
+    if (!status && !t->header)
         status = check_tokens(r, &sample, err);
     embi_buf_free(&sample);
     return status;

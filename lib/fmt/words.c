@@ -75,36 +75,27 @@ size_t embi_line_trim(const char *s, size_t n)
 
 size_t embi_line_fields(const char *s, size_t n)
 {
-    enum {
-        STEP = 128
-    }; /* small enough to count in a byte, so that the inner loop is vector code */
-    size_t fields = 0, i = 0;
-    for (; n - i > STEP; i += STEP) {
-        uint8_t starts = 0;
-        for (size_t j = 0; j < STEP; j++) {
-            bool before = (s[i + j] == ' ') | (s[i + j] == '\t');
-            bool at = (s[i + j + 1] == ' ') | (s[i + j + 1] == '\t');
-            starts = (uint8_t)(starts + (before > at));
-        }
-        fields += starts;
-    }
-    for (; i + 1 < n; i++)
+    size_t fields = 0;
+    for (size_t i = 0; i + 1 < n; i++)
         fields += embi_words_blank(s[i]) && !embi_words_blank(s[i + 1]);
     return fields;
+}
+
+size_t embi_line_skip(const char *s, size_t n, uint64_t fields)
+{
+    size_t i = 0;
+    for (; fields > 0; fields--) {
+        while (!embi_words_blank(s[i]))
+            i++;
+        i = skip_blanks(s, n, i);
+    }
+    return i;
 }
 
 const char *embi_line_values(const char *s, size_t n, uint32_t dims, size_t *found)
 {
     *found = embi_line_fields(s, n);
-    if (*found < dims)
-        return NULL;
-    size_t i = 0;
-    for (size_t before = *found - dims + 1; before > 0; before--) {
-        while (!embi_words_blank(s[i]))
-            i++;
-        i = skip_blanks(s, n, i);
-    }
-    return s + i;
+    return *found < dims ? NULL : s + embi_line_skip(s, n, *found - dims + 1);
 }
 
 size_t embi_line_numbers(const char *s, size_t n)

@@ -41,6 +41,9 @@ size_t embi_line_trim(const char *s, size_t n);
  * the line begins with a blank). */
 size_t embi_line_fields(const char *s, size_t n);
 
+/* The line without its first `fields` fields and the blanks behind each, which are there. */
+size_t embi_line_skip(const char *s, size_t n, uint64_t fields);
+
 /* For trimmed lines: the first of the last `dims` fields, which has a blank before it. NULL where
  * there are too few; *found is embi_line_fields in any case. */
 const char *embi_line_values(const char *s, size_t n, uint32_t dims, size_t *found);

@@ -68,6 +68,10 @@ struct embi_kern {
      * (NaN: any). */
     void (*f32_from_blocks)(float *dst, const void *src, emb_dtype dtype, size_t n);
 
+    /* The line that s[0, n) begins with: its bytes, up to LF or n; *fields: how many of them are no
+     * blank (space or tab) and stand behind one. */
+    size_t (*scan_line)(const char *s, size_t n, uint64_t *fields);
+
     /* Reads fields of text at the start of s[0, n_bytes), up to n, as embi_scan_f32 reads each: how
      * many. Between two stands one space or tab. It may stop early, before any field: *used bytes
      * are done, with the space or tab behind the last field, but no other separator. The

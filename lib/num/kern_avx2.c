@@ -323,6 +323,7 @@ const struct embi_kern embi_kern_avx2 = {
     .f16_from_f32 = f16_from_f32,
     .bf16_from_f32 = bf16_from_f32,
     .f32_from_blocks = embi_f32_from_blocks_avx2,
+    .scan_line = embi_scan_line_avx2,
     .scan_fields = embi_scan_fields_avx2,
     .row_sums = row_sums,
     .figures_f32 = figures_f32,

@@ -555,6 +555,25 @@ static size_t make_line(size_t n, float *want, const char **line)
     return at;
 }
 
+/* Lines of every length, that end with the buffer or with LF, blanks and none at every place. */
+static void test_lines(const struct embi_kern *k)
+{
+    for (size_t n = 0; n < 400; n++)
+        for (int ended = 0; ended < 2; ended++) {
+            char *line = (char *)place(0, n + (ended ? 1 + n % 3 : 0), 0);
+            uint64_t want = 0, fields;
+            for (size_t i = 0; i < n; i++) {
+                line[i] = "a \t\rb \xA0"[random_bits() % 7];
+                bool blank = line[i] == ' ' || line[i] == '\t';
+                want += i > 0 && !blank && (line[i - 1] == ' ' || line[i - 1] == '\t');
+            }
+            memcpy(line + n, "\n \n", ended ? 1 + n % 3 : 0);
+            size_t got = k->scan_line(line, n + (ended ? 1 + n % 3 : 0), &fields);
+            CHECK(got == n && fields == want, "%s: %zu bytes, %llu fields, expected %zu, %llu",
+                  k->name, got, (unsigned long long)fields, n, (unsigned long long)want);
+        }
+}
+
 /* As a reader of rows goes over them: the kernel where it goes on, else one by one. */
 static void test_fields(const struct embi_kern *k)
 {
@@ -674,6 +693,7 @@ int main(void)
         RUN(test_row_sums(sets[i]));
         RUN(test_adds(sets[i]));
         RUN(test_blocks(sets[i]));
+        RUN(test_lines(sets[i]));
         RUN(test_fields(sets[i]));
         RUN(test_many_fields(sets[i]));
         RUN(test_field_ends(sets[i]));
