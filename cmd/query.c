@@ -178,6 +178,8 @@ static int read_argument(struct queries *s, struct query *q)
     int code = read_word(s, q, place, string(item->s), false);
     if (code == EXIT_DATA || q->code == EXIT_NO)
         miss_hint(s->run, item->s);
+    if (q->code == EXIT_NO && (strstr(item->s, " + ") || strstr(item->s, " - ")))
+        note(s->run, NULL, "--expr takes sums of rows");
     return code;
 }
 

@@ -206,6 +206,8 @@ const struct embi_format *embi_format_by_name(const char *name);
 bool embi_format_has_header(const char *path);
 /* For writing: by the extension of a path; formats for other programs only where `exports`. */
 const struct embi_format *embi_format_by_ext(const char *path, bool exports);
+/* Where that is NULL: the status, and a message with the names of those that it chooses from. */
+emb_status embi_format_fail_ext(emb_status status, bool exports, emb_err *err);
 
 /* The format of these bytes. Files that are known but not tables (Git LFS pointers, HTML error
  * pages, pickles, HDF5 ...) are EMB_UNSUPPORTED or EMB_BAD_DATA by name. */

@@ -8,6 +8,8 @@
 #include "fmt/foreign.h"
 #include "util/err.h"
 
+#include <stdio.h>
+
 enum { EXT_MAX = 16 };
 
 /* The extension of the last part of path, with its dot, in lower case; "" if there is none. The
@@ -44,17 +46,31 @@ const struct embi_format *embi_format_by_name(const char *name)
     return NULL;
 }
 
+static bool is_written(const struct embi_format *f, bool exports)
+{
+    return (f->caps & EMBI_FMT_WRITE) && (exports || !(f->caps & EMBI_FMT_EXPORT));
+}
+
 const struct embi_format *embi_format_by_ext(const char *path, bool exports)
 {
     char ext[EXT_MAX];
     if (!*extension(ext, path))
         return NULL;
-    for (const struct embi_format *const *f = embi_formats; *f; f++) {
-        bool meant = exports || !((*f)->caps & EMBI_FMT_EXPORT);
-        if (meant && ((*f)->caps & EMBI_FMT_WRITE) && has_ext(*f, ext))
+    for (const struct embi_format *const *f = embi_formats; *f; f++)
+        if (is_written(*f, exports) && has_ext(*f, ext))
             return *f;
-    }
     return NULL;
+}
+
+emb_status embi_format_fail_ext(emb_status status, bool exports, emb_err *err)
+{
+    char names[sizeof err->msg / 2] = "";
+    size_t n = 0;
+    for (const struct embi_format *const *f = embi_formats; *f && n < sizeof names; f++)
+        if (is_written(*f, exports))
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", (*f)->name);
+    return embi_fail(err, status, -1,
+                     "no format for that extension: name the format of the output (%s)", names);
 }
 
 /* Text has none, and is told by its lines. */

@@ -62,8 +62,7 @@ static emb_status choose_format(emb_save *s, emb_err *err)
     if (!s->format && name)
         return embi_fail(err, EMB_BAD_ARG, -1, "there is no format '%s'", name);
     if (!s->format)
-        return embi_fail(err, EMB_BAD_ARG, -1,
-                         "no format for that extension: name the format of the output");
+        return embi_format_fail_ext(EMB_BAD_ARG, true, err);
     if (!(s->format->caps & EMBI_FMT_WRITE))
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot be written", s->format->name);
     s->plan.format = s->format->name;

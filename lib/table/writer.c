@@ -81,8 +81,7 @@ static emb_status choose_format(struct embi_sink *s, const char *path, const cha
     if (!s->format && name)
         return embi_fail(err, EMB_BAD_ARG, -1, "there is no format '%s'", name);
     if (!s->format)
-        return embi_fail(err, EMB_UNSUPPORTED, -1,
-                         "no format for that extension: name the format of the output");
+        return embi_format_fail_ext(EMB_UNSUPPORTED, false, err);
     if (!(s->format->caps & EMBI_FMT_WRITE))
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%s cannot be written", s->format->name);
     return EMB_OK;

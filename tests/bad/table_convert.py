@@ -70,7 +70,10 @@ CASES = [
     bad("an output that is there", "t.txt o.csv", "o.csv exists; --force overwrites it", 4, files={**WORDS, "o.csv": b""}),
     bad("tokens that are there", "t.txt o.safetensors", "o.vocab.txt exists; --force overwrites it", 4,
         files={"t.txt": b"a 1\nb 2\n", "o.vocab.txt": b""}),
-    bad("no extension", "t.txt o", "o: no format for that extension: name the format of the output", 2),
+    bad("no extension", "t.txt o", "o: no format for that extension: name the format of the "
+        "output (npy, npz, safetensors, gguf, word2vec, text, word2vec-text, raw, csv, tsv)", 2),
+    bad("an extension that is only read", "t.txt o.pt", "o.pt: no format for that extension: name the format of the "
+        "output (npy, npz, safetensors, gguf, word2vec, text, word2vec-text, raw, csv, tsv)", 2),
     bad("no output", "t.txt", "no output: say embtool convert t.txt OUT", 2),
     bad("no input", "-o x.npy", "no table: say embtool convert IN OUT", 2),
     bad("an argument too many", "t.txt o.csv p.csv", "unexpected argument 'p.csv'", 2),

@@ -17,6 +17,8 @@ try lookup --token 0..2 -t w.txt
 echo cat dog | try lookup -t w.txt
 echo cat dog > words
 try lookup -t w.txt -i words
+# A sum where a word is read.
+try similar 'cat + dog - cat' -t w.txt
 # A sum without blanks, but for a token that is spelled so.
 try similar --expr 'dog-cat+x' -t w.txt
 try similar --expr 'a-b' -t w.txt -k 1
