@@ -44,12 +44,13 @@ struct cmd {
 
 /* What the environment said, read once by main.c. NULL or 0: not set. */
 struct run_env {
-    const char *table;                                          /* EMBTOOL_TABLE */
-    const char *threads;                                        /* EMBTOOL_THREADS */
-    const char *disable_cpu;                                    /* EMB_DISABLE_CPU */
-    const char *plugin_path;                                    /* EMB_PLUGIN_PATH */
-    const char *temp_dir;                                       /* TMPDIR */
-    const char *ca_file;                                        /* CURL_CA_BUNDLE, SSL_CERT_FILE */
+    const char *table;               /* EMBTOOL_TABLE */
+    const char *threads;             /* EMBTOOL_THREADS */
+    const char *disable_cpu;         /* EMB_DISABLE_CPU */
+    const char *plugin_path;         /* EMB_PLUGIN_PATH */
+    const char *temp_dir;            /* TMPDIR */
+    const char *ca_file;             /* CURL_CA_BUNDLE, SSL_CERT_FILE */
+    const char *cache, *cache_bytes; /* EMBTOOL_CACHE, EMBTOOL_CACHE_BYTES */
     const char *hf_hub_cache, *hf_home, *xdg_cache_home, *home; /* of the hub's clients */
     size_t columns;                                             /* COLUMNS */
     bool plain;                                                 /* NO_COLOR, or TERM=dumb */
@@ -116,7 +117,7 @@ void watch_file(struct run *run, const char *path);
 /* ------------------------------------------------------------------------------------------------
  * The commands
  */
-extern const struct cmd cmd_check, cmd_convert, cmd_init, cmd_logits, cmd_lookup, cmd_ls, cmd_plan,
-    cmd_position, cmd_resize, cmd_shard, cmd_similar, cmd_stats;
+extern const struct cmd cmd_cache, cmd_check, cmd_convert, cmd_init, cmd_logits, cmd_lookup, cmd_ls,
+    cmd_plan, cmd_position, cmd_resize, cmd_shard, cmd_similar, cmd_stats;
 
 #endif

@@ -6,8 +6,8 @@
 #include <string.h>
 
 const struct cmd *const commands[] = {
-    &cmd_lookup,  &cmd_similar, &cmd_stats,    &cmd_ls,     &cmd_check, &cmd_init, &cmd_resize,
-    &cmd_convert, &cmd_plan,    &cmd_position, &cmd_logits, &cmd_shard, NULL};
+    &cmd_lookup,  &cmd_similar, &cmd_stats,    &cmd_ls,     &cmd_check, &cmd_init,  &cmd_resize,
+    &cmd_convert, &cmd_plan,    &cmd_position, &cmd_logits, &cmd_shard, &cmd_cache, NULL};
 
 const struct cmd *find_command(const char *name)
 {

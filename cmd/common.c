@@ -200,6 +200,25 @@ int load_blas(struct run *run, const char *option)
 }
 
 /* ------------------------------------------------------------------------------------------------
+ * What is kept of servers
+ */
+
+const char *cache_folder(const struct run *run, struct embi_buf *path)
+{
+    const struct run_env *env = &run->env;
+    const char *said = run->common->cache ? run->common->cache : env->cache;
+    if (said)
+        return strcmp(said, "none") == 0 ? NULL : said;
+    if (env->xdg_cache_home)
+        embi_buf_print(path, "%s/embtool", env->xdg_cache_home);
+    else if (env->home)
+        embi_buf_print(path, "%s/.cache/embtool", env->home);
+    else
+        return NULL;
+    return embi_buf_cstr(path);
+}
+
+/* ------------------------------------------------------------------------------------------------
  * Files
  */
 

@@ -18,6 +18,8 @@ struct common {
     emb_dtype input_dtype;
     uint64_t offset, limit;
     bool has_limit;
+    /* servers */
+    const char *cache, *ca_file;
     /* output */
     const char *output, *output_format, *report, *pieces;
     emb_dtype dtype;
@@ -67,6 +69,18 @@ struct common {
             "only the first N rows exist, for this run", .given = COMMON_AT(has_limit)), \
         COMMON_STRICT
 #define COMMON_TABLE OPT_HEADING("Table"), COMMON_TABLE_NAME, COMMON_TABLE_FORM
+
+/* Tables on servers: every command that reads a table has these. */
+#define COMMON_CACHE                                                                          \
+    OPT("cache", 0, OPT_TEXT, COMMON_AT(cache), "DIR",                                        \
+        "where parts of files on servers are kept for the next run; none: nowhere (default: " \
+        "$EMBTOOL_CACHE, else embtool in $XDG_CACHE_HOME, else in ~/.cache)")
+#define COMMON_SERVERS                                                                            \
+    OPT_HEADING("Servers"), COMMON_CACHE,                                                         \
+        OPT("cacert", 0, OPT_TEXT, COMMON_AT(ca_file), "FILE",                                    \
+            "certificates of the authorities to believe, in PEM (default: $CURL_CA_BUNDLE, else " \
+            "$SSL_CERT_FILE, else the system's)",                                                 \
+            .aliases = " ca-certificate ca-bundle ")
 
 /* Where the output goes. */
 #define COMMON_OUTPUT                                       \
@@ -135,6 +149,14 @@ int choose_model(struct run *run);
 /* Another file as a table (query vectors, say): --input-dtype and --strict hold for it as well, the
  * other options that describe the table do not. */
 int open_other_table(struct run *run, const char *url, emb_table **table, emb_table_info *info);
+
+/* ------------------------------------------------------------------------------------------------
+ * What is kept of servers
+ */
+
+/* The folder of --cache, of the environment, or of the user; NULL: nothing is kept. `path` holds it
+ * then, and is freed by the caller. */
+const char *cache_folder(const struct run *run, struct embi_buf *path);
 
 /* ------------------------------------------------------------------------------------------------
  * Plugins

@@ -49,6 +49,7 @@ static const struct opt options[] = {
         "standard input, or any with #TENSOR",
         .aliases = " model embedding input "),
     COMMON_TABLE_FORM,
+    COMMON_SERVERS,
     COMMON_GENERAL,
     {0},
 };

@@ -35,6 +35,7 @@ static const struct opt options[] = {
     COMMON_RAW_TOKENS,
     COMMON_WRITE,
     COMMON_TABLE,
+    COMMON_SERVERS,
     COMMON_GENERAL,
     {0},
 };

@@ -64,6 +64,7 @@ static const struct opt options[] = {
         .given = AT(has_pad_id), .aliases = " pad padding "),
     COMMON_WRITE,
     COMMON_TABLE,
+    COMMON_SERVERS,
     COMMON_GENERAL,
     {0},
 };

@@ -152,6 +152,10 @@ bool lookup_is_plain(const struct lookup *l);
 /* Room for a block of them; sets block_rows. */
 int lookup_make_room(struct lookup *l);
 
+/* Of rows [n] that are made block by block the one at `at` is next: now and then those that follow
+ * are asked for together, where they come from a server. */
+int lookup_ahead(struct lookup *l, const uint64_t *rows, size_t at, size_t n);
+
 /* Makes n <= block_rows rows, of sequences lines [n] (or NULL), into block. */
 int lookup_make(struct lookup *l, const uint64_t *rows, const uint64_t *lines, size_t n,
                 emb_block *block);

@@ -228,7 +228,9 @@ static int put_rows(struct target *t, const uint64_t *rows, const uint64_t *line
         return put_plain(t, rows, n);
     for (size_t at = 0; !code && at < n; at += l->block_rows) {
         size_t step = (size_t)embi_min(n - at, l->block_rows);
-        code = lookup_fetch(l, rows + at, lines ? lines + at : NULL, step);
+        code = lookup_ahead(l, rows, at, n);
+        if (!code)
+            code = lookup_fetch(l, rows + at, lines ? lines + at : NULL, step);
         if (!code)
             code = put_block(t, l->block, step, l->dims, l->dtype);
         progress_add(&l->progress, step);

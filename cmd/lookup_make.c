@@ -71,6 +71,16 @@ int lookup_make_room(struct lookup *l)
     return EXIT_DONE;
 }
 
+int lookup_ahead(struct lookup *l, const uint64_t *rows, size_t at, size_t n)
+{
+    size_t chunk = l->block_rows * embi_max(LOOKUP_IDS / l->block_rows, 1);
+    emb_err err;
+    if (at % chunk == 0 &&
+        emb_table_prefetch(l->table, rows + at, (size_t)embi_min(n - at, chunk), &err) != EMB_OK)
+        return fail(l->run, l->run->table_name, &err);
+    return EXIT_DONE;
+}
+
 int lookup_make(struct lookup *l, const uint64_t *rows, const uint64_t *lines, size_t n,
                 emb_block *block)
 {

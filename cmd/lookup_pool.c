@@ -112,7 +112,9 @@ int lookup_pool(struct lookup *l, const uint64_t *rows, const uint64_t *lines, s
     int code = EXIT_DONE;
     for (size_t at = 0; !code && at < n; at += l->block_rows) {
         size_t step = (size_t)embi_min(n - at, l->block_rows);
-        code = add_block(l, rows + at, lines + at, step, fn, arg);
+        code = lookup_ahead(l, rows, at, n);
+        if (!code)
+            code = add_block(l, rows + at, lines + at, step, fn, arg);
         progress_add(&l->progress, step);
     }
     return code ? code : end_lines(l, lookup_pooled_count(l), fn, arg);

@@ -84,7 +84,7 @@ static size_t count_known(const struct lookup *l, const uint64_t *rows, size_t n
 
 static int put_read(struct lookup *l, struct out *out, enum label label, size_t n)
 {
-    int code = EXIT_DONE;
+    int code = n ? lookup_ahead(l, l->ids, 0, n) : EXIT_DONE;
     for (size_t at = 0; !code && at < n;) {
         size_t known = count_known(l, l->ids + at, n - at);
         if (known)

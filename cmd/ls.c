@@ -13,11 +13,17 @@ struct ls_opts {
 };
 
 static const struct opt options[] = {
-    OPT_HEADING("Output"), COMMON_JSON,
-    COMMON_RAW_TOKENS,     OPT_HEADING("Table"),
-    COMMON_TABLE_NAME,     COMMON_TABLE_TENSOR,
-    COMMON_TABLE_RAW,      COMMON_STRICT,
-    COMMON_GENERAL,        {0},
+    OPT_HEADING("Output"),
+    COMMON_JSON,
+    COMMON_RAW_TOKENS,
+    OPT_HEADING("Table"),
+    COMMON_TABLE_NAME,
+    COMMON_TABLE_TENSOR,
+    COMMON_TABLE_RAW,
+    COMMON_STRICT,
+    COMMON_SERVERS,
+    COMMON_GENERAL,
+    {0},
 };
 
 /* ------------------------------------------------------------------------------------------------

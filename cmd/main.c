@@ -5,6 +5,7 @@
  */
 #include "main.h"
 #include "places.h"
+#include "quantity.h"
 #include "report.h"
 
 #include <errno.h>
@@ -46,6 +47,8 @@ static void read_env(struct run_env *env)
     env->ca_file = variable("CURL_CA_BUNDLE");
     if (!env->ca_file)
         env->ca_file = variable("SSL_CERT_FILE");
+    env->cache = variable("EMBTOOL_CACHE");
+    env->cache_bytes = variable("EMBTOOL_CACHE_BYTES");
     env->hf_hub_cache = variable("HF_HUB_CACHE");
     if (!env->hf_hub_cache)
         env->hf_hub_cache = variable("HUGGINGFACE_HUB_CACHE");
@@ -106,6 +109,15 @@ static int choose_threads(struct run *run, int *threads)
     return EXIT_DONE;
 }
 
+static int choose_cache_bytes(struct run *run, uint64_t *bytes)
+{
+    const char *text = run->env.cache_bytes;
+    if (text && (!quantity_parse(text, bytes) || *bytes == 0))
+        return usage_error(run, "EMBTOOL_CACHE_BYTES=%s: expected a number such as 500M or 8Gi",
+                           text);
+    return EXIT_DONE;
+}
+
 /* Where the hub's clients keep their files; NULL: nothing says where. */
 static const char *hub_cache(const struct run_env *env, struct embi_buf *path)
 {
@@ -137,17 +149,20 @@ static int make_context(struct run *run)
 {
     emb_ctx_opts opts = {.size = sizeof opts, .log = say_log, .log_arg = run, .temp = note_temp};
     emb_err err;
-    struct embi_buf cache = {0}, plugins = {0};
+    struct embi_buf hub = {0}, cache = {0}, plugins = {0};
     int code = choose_threads(run, &opts.threads);
+    if (!code)
+        code = choose_cache_bytes(run, &opts.cache_bytes);
     if (code)
         return code;
     opts.disable_cpu = run->env.disable_cpu;
     opts.temp_dir = run->env.temp_dir ? run->env.temp_dir : "/var/tmp"; /* which is on a disk */
-    opts.ca_file = run->env.ca_file;
-    opts.hub_cache = hub_cache(&run->env, &cache);
+    opts.ca_file = run->common->ca_file ? run->common->ca_file : run->env.ca_file;
+    opts.cache_dir = cache_folder(run, &cache);
+    opts.hub_cache = hub_cache(&run->env, &hub);
     place_plugins(run->env.plugin_path, &plugins);
     opts.plugin_path = embi_buf_cstr(&plugins);
-    if (cache.failed || plugins.failed)
+    if (hub.failed || cache.failed || plugins.failed)
         code = fail_with(run, EXIT_MEMORY, NULL, "out of memory");
     else if (emb_ctx_new(&opts, &run->ctx, &err) != EMB_OK)
         code = fail(run, NULL, &err);
@@ -155,6 +170,7 @@ static int make_context(struct run *run)
         set_blas_env(run->ctx);
     embi_buf_free(&plugins);
     embi_buf_free(&cache);
+    embi_buf_free(&hub);
     return code;
 }
 

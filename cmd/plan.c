@@ -49,6 +49,7 @@ static const struct opt options[] = {
     COMMON_FORMAT(FORMATS),
     COMMON_WRITE,
     COMMON_TABLE,
+    COMMON_SERVERS,
     COMMON_GENERAL,
     {0},
 };

@@ -81,6 +81,7 @@ static const struct opt options[] = {
         "type of the numbers in a raw file, or of opaque bytes in .npy"),
     OPT("strict", 0, OPT_FLAG, COMMON_AT(strict), NULL,
         "warnings that can change an answer are errors"),
+    COMMON_SERVERS,
     COMMON_GENERAL,
     {0},
 };

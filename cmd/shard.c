@@ -37,6 +37,7 @@ static const struct opt options[] = {
         .aliases = " lm-head output-table unembedding "),
     COMMON_TABLE_RAW,
     COMMON_STRICT,
+    COMMON_SERVERS,
     COMMON_GENERAL,
     {0},
 };

@@ -64,6 +64,7 @@ static const struct opt options[] = {
     COMMON_RAW_TOKENS,
     COMMON_WRITE,
     COMMON_TABLE,
+    COMMON_SERVERS,
     COMMON_GENERAL,
     {0},
 };

@@ -42,6 +42,7 @@ static const struct opt options[] = {
     COMMON_WRITE,
     COMMON_RAW_TOKENS,
     COMMON_TABLE,
+    COMMON_SERVERS,
     COMMON_GENERAL,
     {0},
 };

@@ -233,12 +233,17 @@ typedef struct emb_ctx_opts {
                                 has a plugin gives it. NULL: no plugins */
     emb_temp_fn *temp;       /* NULL: nobody needs to know */
     void *temp_arg;
-    const char *temp_dir; /* where packed tables go whose content is large against the free
+    const char *temp_dir;  /* where packed tables go whose content is large against the free
                                 memory, and what comes from servers, as files without a name; NULL:
                                 they stay in memory */
-    const char *ca_file;  /* certificates of authorities, in PEM, to believe in place of the
+    const char *ca_file;   /* certificates of authorities, in PEM, to believe in place of the
                              system's, for https://; NULL: the system's */
+    const char *cache_dir; /* where ranges of files on servers are kept for the next run; it is made
+                                when something is; NULL: nothing is kept */
+    uint64_t cache_bytes;  /* that it may take on the disk; 0: EMB_CACHE_BYTES */
 } emb_ctx_opts;
+
+#define EMB_CACHE_BYTES (UINT64_C(8) << 30)
 
 /* EMB_BAD_ARG: threads outside 0..4096. Threads are started when there is work for them. Free with
  * emb_ctx_free, after everything that was made with it; NULL is allowed there. */
@@ -394,6 +399,37 @@ EMB_API emb_status emb_tensors_list(emb_ctx *ctx, const char *url, const emb_ope
 EMB_API void emb_tensors_free(emb_tensors *tensors);
 
 /* ------------------------------------------------------------------------------------------------
+ * What is kept of files on servers (emb_ctx_opts.cache_dir)
+ */
+
+/* What a cache has of one address. */
+typedef struct emb_cached {
+    const char *url; /* without what follows a ? in it; "": the file is damaged, and of no use */
+    const char *tag; /* the entity tag that the server gave for this version, with its quotes */
+    uint64_t size;   /* bytes of the whole content */
+    uint64_t
+        bytes; /* that it takes on the disk: of the parts that are there, and what tells them */
+    int64_t used_s;    /* when it was used last, in seconds since 1970 */
+    int64_t checked_s; /* when the server said last that it is of its version */
+} emb_cached;
+
+typedef struct emb_cache {
+    emb_cached *list; /* [n] what was used last comes first */
+    size_t n;
+} emb_cache;
+
+/* Lists a cache. A directory that is not there is an empty one. Free with emb_cache_free. EMB_IO:
+ * it cannot be read. Any thread, while others use the cache. */
+EMB_API emb_status emb_cache_list(const char *dir, emb_cache *cache, emb_err *err);
+EMB_API void emb_cache_free(emb_cache *cache);
+
+/* Removes what is kept of `url`, whatever follows a ? in it; NULL: of all. *files and *bytes [disk]
+ * say what went. Files that are no entries of a cache stay. Who reads one that goes reads on.
+ * EMB_IO: the directory cannot be read, or a file cannot be removed. */
+EMB_API emb_status emb_cache_clear(const char *dir, const char *url, size_t *files, uint64_t *bytes,
+                                   emb_err *err);
+
+/* ------------------------------------------------------------------------------------------------
  * Tables: rows
  */
 
@@ -418,6 +454,12 @@ EMB_API bool emb_table_map(const emb_table *table, emb_block *view);
  * dst is then of no use. */
 EMB_API emb_status emb_table_gather(const emb_table *table, const uint64_t *rows, size_t n,
                                     emb_block *dst, emb_err *err);
+
+/* Rows that gathers will ask for, perhaps a few at a time: of a table on a server those that are
+ * not there yet come now, with as few requests as pay. Of any other table nothing is done. Rows
+ * that are not in the table are left out. EMB_IO: they do not come. */
+EMB_API emb_status emb_table_prefetch(const emb_table *table, const uint64_t *rows, size_t n,
+                                      emb_err *err);
 
 /* The same rows as the product of a one-hot matrix [n, V], whose row i has its 1 at rows[i], with
  * the table [V, d], by the BLAS plugin: 2 n V d operations over the whole table, to show that a

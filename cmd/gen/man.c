@@ -218,6 +218,8 @@ static const struct variable {
                "for what comes from servers; else /var/tmp"},
     {"CURL_CA_BUNDLE", "PEM file of the authorities that https:// servers are believed by"},
     {"SSL_CERT_FILE", "the same, where that is not set"},
+    {"EMBTOOL_CACHE", "where parts of files on servers are kept for the next run, or none"},
+    {"EMBTOOL_CACHE_BYTES", "bytes that they may take there, such as 500M; else 8Gi"},
     {"OPENBLAS_CORETYPE",
      "the kind of CPU that OpenBLAS makes code for, such as HASWELL, instead of "
      "what embtool finds"},
@@ -228,8 +230,9 @@ static const struct variable {
                      "names"},
     {"HUGGINGFACE_HUB_CACHE", "the same, under its older name"},
     {"HF_HOME", "else: hub in this folder"},
-    {"XDG_CACHE_HOME", "else: huggingface/hub in this folder"},
-    {"HOME", "else: .cache/huggingface/hub in this folder"},
+    {"XDG_CACHE_HOME",
+     "else: huggingface/hub in this folder; embtool in it is embtool's own cache"},
+    {"HOME", "else: .cache/huggingface/hub in this folder; .cache/embtool likewise"},
 };
 
 static void add_variable(struct embi_buf *out, const struct variable *v)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_ONCE = 8, POLL_MS = 1000 };
+enum { AT_ONCE = 16, POLL_MS = 1000 }; /* ten rows are one round trip */
 
 enum place { FREE, WAITING, RUNNING };
 
@@ -23,7 +23,7 @@ struct batch {
     size_t busy;
     bool whole; /* one answer was all there is: the others are not waited for */
     char *text; /* [EMBI_TRANSPORT_TEXT] */
-    bool failed;
+    bool failed, changed;
 };
 
 static void fail(struct batch *b, const char *text)
@@ -43,7 +43,7 @@ static void fill_slots(struct batch *b)
         *t =
             (struct embi_transfer){.session = b->session, .get = &b->gets[b->next++], .easy = easy};
         t->at = t->get->first;
-        t->get->whole = 0;
+        t->get->whole = t->get->unchanged = 0;
         b->slots[i].place = WAITING;
         b->busy++;
     }
@@ -95,8 +95,10 @@ static void end_slot(struct batch *b, struct embi_transfer *t, CURLcode code)
     b->slots[i].place = outcome == EMBI_HTTP_AGAIN ? WAITING : FREE;
     b->busy -= outcome != EMBI_HTTP_AGAIN;
     b->whole |= outcome == EMBI_HTTP_DONE && t->get->whole;
-    if (outcome == EMBI_HTTP_FAILED && !b->failed)
+    if (outcome == EMBI_HTTP_FAILED && !b->failed) {
         fail(b, t->text);
+        b->changed = t->changed;
+    }
 }
 
 static void end_finished(struct batch *b)
@@ -141,7 +143,7 @@ int embi_http_get(void *session, struct embi_get *gets, size_t n, uint64_t *tota
     struct batch *b = calloc(1, sizeof *b);
     (void)snprintf(text, EMBI_TRANSPORT_TEXT, "no memory for a request");
     if (!b)
-        return -1;
+        return EMBI_GET_FAILED;
     b->session = s;
     b->gets = gets;
     b->n = n;
@@ -153,7 +155,7 @@ int embi_http_get(void *session, struct embi_get *gets, size_t n, uint64_t *tota
         if (b->slots[i].transfer.easy)
             curl_easy_cleanup(b->slots[i].transfer.easy);
     }
-    int failed = b->failed ? -1 : 0;
+    int failed = b->changed ? EMBI_GET_CHANGED : b->failed ? EMBI_GET_FAILED : 0;
     free(b);
     *total = s->total;
     return failed;

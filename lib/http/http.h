@@ -13,14 +13,18 @@
 /* The head of an answer: of the last one, where redirects came before it. */
 struct embi_reply {
     long status;
-    bool has_range;              /* of Content-Range: */
-    uint64_t first, last;        /* "bytes first-last/total"; last < first: "bytes * /total" */
-    uint64_t total;              /* or EMBI_TRANSPORT_UNKNOWN */
-    uint64_t length;             /* Content-Length, or EMBI_TRANSPORT_UNKNOWN */
-    bool encoded;                /* Content-Encoding says that the content was packed for the way */
+    bool has_range;       /* of Content-Range: */
+    uint64_t first, last; /* "bytes first-last/total"; last < first: "bytes * /total" */
+    uint64_t total;       /* or EMBI_TRANSPORT_UNKNOWN */
+    uint64_t length;      /* Content-Length, or EMBI_TRANSPORT_UNKNOWN */
+    bool encoded;         /* Content-Encoding says that the content was packed for the way */
+    int64_t max_age_s;    /* of Cache-Control; -1: not said */
+    uint64_t age_s;       /* Age */
+    bool no_store;
     char tag[128], modified[64]; /* ETag and Last-Modified, as they were sent; "" */
 };
 
+void embi_reply_begin(struct embi_reply *reply);
 /* Takes one line of a head; libcurl's CURLOPT_HEADERFUNCTION. */
 size_t embi_reply_header(char *line, size_t size, size_t n, void *reply);
 
@@ -28,10 +32,14 @@ struct embi_session {
     struct embi_transport_opts opts; /* strings are the session's own */
     char *target;                    /* where redirects led to: asked from then on; or NULL */
     CURLM *multi;                    /* keeps the connections */
-    struct curl_slist *headers;
+    struct curl_slist *headers, *check_headers; /* the latter with If-None-Match, or NULL */
+    bool given; /* the caller knows the version; then every answer must say the same tag */
     bool known; /* the version and the total are: */
     char tag[128], modified[64];
     uint64_t total;
+    bool encoded; /* what came was packed for the way: the tag is of the packed bytes */
+    int64_t max_age_s;
+    bool no_store;
 };
 
 /* A request while it runs, with what was tried before. */
@@ -48,6 +56,7 @@ struct embi_transfer {
     uint64_t furthest; /* `at`, at its most */
     bool progress;     /* it moved since the request began */
     bool ended;        /* the answer is not what it says, or nobody wants it: `text` says so */
+    bool changed;      /* and that since it is of another version */
     int failures;      /* in a row, without progress between them */
     int all_failures;
     int64_t begin_ms; /* when it may begin: after a failure that is later */

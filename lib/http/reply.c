@@ -1,5 +1,5 @@
-/* reply.c - reads the head of an answer (RFC 9110 sections 8.8, 14.4; lines as libcurl hands them
- * on). What it does not understand counts as not said.
+/* reply.c - reads the head of an answer (RFC 9110 sections 8.8, 14.4; RFC 9111 sections 5.1, 5.2;
+ * lines as libcurl hands them on). What it does not understand counts as not said.
  */
 #include "http/http.h"
 
@@ -64,12 +64,48 @@ static void read_range(struct embi_reply *r, const char *s, size_t n)
     r->total = unknown ? EMBI_TRANSPORT_UNKNOWN : total;
 }
 
+/* One directive of Cache-Control; the least that is said counts. */
+static void read_directive(struct embi_reply *r, const char *s, const char *end)
+{
+    uint64_t age = 0;
+    const char *word = s;
+    if (literal(&word, end, "max-age=")) {
+        int64_t said = number(&word, end, &age) && age < INT32_MAX ? (int64_t)age : INT32_MAX;
+        r->max_age_s = r->max_age_s < 0 || said < r->max_age_s ? said : r->max_age_s;
+    } else if (literal(&word, end, "no-store") && word == end) {
+        r->no_store = true;
+    } else if (literal(&word, end, "no-cache")) {
+        r->max_age_s = 0;
+    }
+}
+
+static void read_cache_control(struct embi_reply *r, const char *s, size_t n)
+{
+    const char *end = s + n;
+    while (s < end) {
+        const char *comma = memchr(s, ',', (size_t)(end - s));
+        const char *stop = comma ? comma : end, *from = s;
+        while (from < stop && (*from == ' ' || *from == '\t'))
+            from++;
+        while (stop > from && (stop[-1] == ' ' || stop[-1] == '\t'))
+            stop--;
+        read_directive(r, from, stop);
+        s = comma ? comma + 1 : end;
+    }
+}
+
 static void copy(char *out, size_t cap, const char *s, size_t n)
 {
     if (n >= cap)
         return;
     memcpy(out, s, n);
     out[n] = '\0';
+}
+
+void embi_reply_begin(struct embi_reply *r)
+{
+    *r = (struct embi_reply){
+        .total = EMBI_TRANSPORT_UNKNOWN, .length = EMBI_TRANSPORT_UNKNOWN, .max_age_s = -1};
 }
 
 size_t embi_reply_header(char *line, size_t size, size_t n, void *arg)
@@ -79,7 +115,7 @@ size_t embi_reply_header(char *line, size_t size, size_t n, void *arg)
     size_t value_n;
     n *= size;
     if (n > 5 && memcmp(line, "HTTP/", 5) == 0) /* of the next answer, after a redirect */
-        *r = (struct embi_reply){.total = EMBI_TRANSPORT_UNKNOWN, .length = EMBI_TRANSPORT_UNKNOWN};
+        embi_reply_begin(r);
     else if ((value = value_of(line, n, "Content-Range", &value_n)))
         read_range(r, value, value_n);
     else if ((value = value_of(line, n, "Content-Length", &value_n)))
@@ -90,5 +126,9 @@ size_t embi_reply_header(char *line, size_t size, size_t n, void *arg)
         copy(r->tag, sizeof r->tag, value, value_n);
     else if ((value = value_of(line, n, "Last-Modified", &value_n)))
         copy(r->modified, sizeof r->modified, value, value_n);
+    else if ((value = value_of(line, n, "Cache-Control", &value_n)))
+        read_cache_control(r, value, value_n);
+    else if ((value = value_of(line, n, "Age", &value_n)))
+        (void)(number(&value, value + value_n, &r->age_s) || (r->age_s = 0));
     return n;
 }

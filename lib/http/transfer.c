@@ -54,23 +54,37 @@ static bool differs(const char *a, const char *b)
     return *a && *b && strcmp(a, b) != 0;
 }
 
+static bool refuse_change(struct embi_transfer *t)
+{
+    t->changed = true;
+    return refuse(t, t->session->given
+                         ? "the file changed on the server since a part of it was kept"
+                         : "the file changed on the server while it was read");
+}
+
+static void take_version(struct embi_session *s, const struct embi_reply *r, uint64_t total)
+{
+    s->known = true;
+    s->given = false;
+    s->total = total;
+    s->encoded = r->encoded;
+    memcpy(s->tag, r->tag, sizeof s->tag);
+    memcpy(s->modified, r->modified, sizeof s->modified);
+}
+
 /* Is the answer of the version that the session is of? The first one says which that is. */
 static bool same_version(struct embi_transfer *t, uint64_t total)
 {
     struct embi_session *s = t->session;
     const struct embi_reply *r = &t->reply;
-    if (!s->known) {
-        s->known = true;
-        s->total = total;
-        memcpy(s->tag, r->tag, sizeof s->tag);
-        memcpy(s->modified, r->modified, sizeof s->modified);
-        return true;
-    }
     bool sizes = total != EMBI_TRANSPORT_UNKNOWN && s->total != EMBI_TRANSPORT_UNKNOWN;
-    bool tags = *s->tag && *r->tag;
-    if ((sizes && total != s->total) ||
-        (tags ? differs(s->tag, r->tag) : differs(s->modified, r->modified)))
-        return refuse(t, "the file changed on the server while it was read");
+    bool tags = s->given || (*s->tag && *r->tag);
+    bool other = (sizes && total != s->total) ||
+                 (tags ? strcmp(s->tag, r->tag) != 0 : differs(s->modified, r->modified));
+    if (s->known && other && !t->get->check)
+        return refuse_change(t);
+    if (!s->known || other)
+        take_version(s, r, total);
     return true;
 }
 
@@ -168,7 +182,7 @@ static void set_options(struct embi_transfer *t, const char *url)
     curl_easy_setopt(e, CURLOPT_PRIVATE, (void *)t);
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(e, CURLOPT_USERAGENT, s->opts.agent);
-    curl_easy_setopt(e, CURLOPT_HTTPHEADER, s->headers);
+    curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->get->check ? s->check_headers : s->headers);
     curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
     curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(e, CURLOPT_MAXREDIRS, (long)REDIRECTS);
@@ -209,8 +223,7 @@ bool embi_transfer_prepare(struct embi_transfer *t)
         t->easy = curl_easy_init();
     if (!t->easy)
         return false;
-    t->reply =
-        (struct embi_reply){.total = EMBI_TRANSPORT_UNKNOWN, .length = EMBI_TRANSPORT_UNKNOWN};
+    embi_reply_begin(&t->reply);
     t->judged = t->good = t->progress = false;
     t->by_target = s->target != NULL;
     t->error[0] = '\0';
@@ -319,7 +332,7 @@ static enum embi_outcome finish_content(struct embi_transfer *t)
         s->total = s->total == EMBI_TRANSPORT_UNKNOWN ? t->at : s->total;
         if (t->at == s->total)
             return EMBI_HTTP_DONE;
-        refuse(t, "the file changed on the server while it was read");
+        refuse_change(t);
         return EMBI_HTTP_FAILED;
     }
     if (t->at >= wanted_end(t) || t->at >= s->total)
@@ -358,6 +371,10 @@ static bool may_have_moved(struct embi_transfer *t)
 static enum embi_outcome finish_status(struct embi_transfer *t)
 {
     say_status(t);
+    if (t->reply.status == 304 && t->get->check) {
+        t->get->unchanged = 1;
+        return EMBI_HTTP_DONE;
+    }
     if (t->reply.status == 416)
         return finish_unsatisfied(t);
     if (may_have_moved(t))
@@ -365,14 +382,20 @@ static enum embi_outcome finish_status(struct embi_transfer *t)
     return is_passing_status(t->reply.status) ? retry(t) : EMBI_HTTP_FAILED;
 }
 
-static void keep_target(struct embi_transfer *t)
+/* Where redirects led to, and for how long the answer is good. */
+static void keep_answer(struct embi_transfer *t)
 {
+    struct embi_session *s = t->session;
+    const struct embi_reply *r = &t->reply;
     long redirects = 0;
     char *url = NULL;
+    s->no_store = r->no_store;
+    s->max_age_s = r->max_age_s - (int64_t)(r->age_s < INT32_MAX ? r->age_s : INT32_MAX);
+    s->max_age_s = r->max_age_s < 0 ? -1 : s->max_age_s < 0 ? 0 : s->max_age_s;
     curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_COUNT, &redirects);
     curl_easy_getinfo(t->easy, CURLINFO_EFFECTIVE_URL, &url);
-    if (redirects > 0 && url && !t->session->target)
-        t->session->target = strdup(url);
+    if (redirects > 0 && url && !s->target)
+        s->target = strdup(url);
 }
 
 enum embi_outcome embi_transfer_finish(struct embi_transfer *t, CURLcode code)
@@ -386,8 +409,9 @@ enum embi_outcome embi_transfer_finish(struct embi_transfer *t, CURLcode code)
         say_code(t, code);
         return is_passing_code(code) ? retry(t) : EMBI_HTTP_FAILED;
     }
+    if (t->reply.status == 200 || t->reply.status == 206 || t->reply.status == 304)
+        keep_answer(t);
     if (t->reply.status != 200 && t->reply.status != 206)
         return finish_status(t);
-    keep_target(t);
     return finish_content(t);
 }

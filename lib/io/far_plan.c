@@ -19,13 +19,17 @@ enum {
     WORD = 64
 };
 
-#define MOST_BLOCKS (UINT64_C(1) << 26) /* 8 MB of bits */
+uint64_t embi_far_block_bytes(uint64_t size)
+{
+    uint64_t bytes = BLOCK_BYTES;
+    while (size / bytes >= EMBI_FAR_BLOCKS_MOST)
+        bytes *= 2;
+    return bytes;
+}
 
 emb_status embi_far_blocks_new(uint64_t size, struct embi_far_blocks *blocks, emb_err *err)
 {
-    struct embi_far_blocks b = {.size = size, .block_bytes = BLOCK_BYTES};
-    while (size / b.block_bytes >= MOST_BLOCKS)
-        b.block_bytes *= 2;
+    struct embi_far_blocks b = {.size = size, .block_bytes = embi_far_block_bytes(size)};
     b.n = b.missing = (size + b.block_bytes - 1) / b.block_bytes;
     b.there = calloc(b.n / WORD + 1, sizeof *b.there);
     if (!b.there)
@@ -62,6 +66,24 @@ void embi_far_blocks_add(struct embi_far_blocks *b, struct embi_span span)
         }
 }
 
+bool embi_far_block_is_there(const struct embi_far_blocks *b, uint64_t i)
+{
+    return has(b->there, i);
+}
+
+void embi_far_blocks_of(const struct embi_far_blocks *b, struct embi_span span, uint64_t *first,
+                        uint64_t *end)
+{
+    *first = span.off / b->block_bytes;
+    *end = span.n == 0 ? *first : (span.off + span.n - 1) / b->block_bytes + 1;
+}
+
+struct embi_span embi_far_block_span(const struct embi_far_blocks *b, uint64_t i)
+{
+    uint64_t off = i * b->block_bytes;
+    return (struct embi_span){off, embi_min(b->block_bytes, b->size - off)};
+}
+
 /* ------------------------------------------------------------------------------------------------
  * A plan
  */
@@ -73,10 +95,8 @@ static uint64_t *missing_blocks(const struct embi_far_blocks *b, const struct em
     uint64_t *wanted = calloc(b->n / WORD + 1, sizeof *wanted);
     *count = 0;
     for (size_t i = 0; wanted && i < n; i++) {
-        if (spans[i].n == 0)
-            continue;
-        uint64_t last = (spans[i].off + spans[i].n - 1) / b->block_bytes;
-        for (uint64_t k = spans[i].off / b->block_bytes; k <= last; k++)
+        uint64_t k, end;
+        for (embi_far_blocks_of(b, spans[i], &k, &end); k < end; k++)
             if (!has(b->there, k) && !has(wanted, k)) {
                 set(wanted, k);
                 ++*count;

@@ -14,10 +14,21 @@
 #include <stdint.h>
 
 /* Grows with every change of a struct: a plugin of another number is not used. */
-#define EMBI_TRANSPORT_ABI 1
+#define EMBI_TRANSPORT_ABI 2
 
 #define EMBI_TRANSPORT_UNKNOWN UINT64_MAX /* a length that the server does not say */
 #define EMBI_TRANSPORT_TEXT    256
+
+/* Which version of a content it is, and for how long that may be believed. */
+struct embi_version {
+    /* The strong entity tag (RFC 9110 section 8.8.3), quotes included, of these very bytes; ""
+     * where the server gave none. */
+    char tag[128];
+    uint64_t total; /* bytes of the content */
+    int64_t
+        max_age_s; /* by Cache-Control: fresh for so long; -1: it does not say, or more than long */
+    int no_store;  /* by Cache-Control: it must not be kept */
+};
 
 struct embi_transport_opts {
     const char *url;     /* http:// or https:// */
@@ -25,6 +36,8 @@ struct embi_transport_opts {
     const char *agent;   /* the program's name and version */
     void (*log)(void *arg, const char *line); /* what is done, for -v; may be NULL */
     void *log_arg;
+    /* The version that there must be (tag and total count); NULL: what the first answer has. */
+    const struct embi_version *version;
 };
 
 /* Bytes first .. first+n-1 of the content; n 0: the whole of it. */
@@ -36,7 +49,14 @@ struct embi_get {
     int (*take)(void *arg, uint64_t at, const void *data, size_t n);
     void *arg;
     int whole; /* out: the answer was the whole content */
+    /* Is the content still of the version that the session was opened with? The bytes come only
+     * where it is not (If-None-Match); the session then is of the new one. One get alone. */
+    int check;
+    int unchanged; /* out: it is */
 };
+
+/* What `get` answers but 0. */
+enum { EMBI_GET_FAILED = -1, EMBI_GET_CHANGED = -2 /* it is another version by now */ };
 
 struct embi_transport {
     uint32_t abi, size; /* EMBI_TRANSPORT_ABI, sizeof(struct embi_transport) */
@@ -48,10 +68,13 @@ struct embi_transport {
     int (*open)(const struct embi_transport_opts *opts, void **session);
 
     /* Gets all of them, several at a time. The first that succeeds fixes the version that the
-     * session is of, and *total, the bytes of its content. 0: every byte was taken. Not 0: `text`
-     * says why not, in words for the user. */
+     * session is of, and *total, the bytes of its content. 0: every byte was taken. Else one of
+     * EMBI_GET_FAILED and EMBI_GET_CHANGED, and `text` says why, in words for the user. */
     int (*get)(void *session, struct embi_get *gets, size_t n, uint64_t *total,
                char text[EMBI_TRANSPORT_TEXT]);
+
+    /* The version that the session is of, after a get that succeeded. */
+    void (*version)(void *session, struct embi_version *version);
 
     void (*close)(void *session);
 };

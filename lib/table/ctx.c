@@ -42,8 +42,13 @@ emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err)
         status = copy_path(EMBI_HAS(opts, temp_dir) ? opts->temp_dir : NULL, &c->temp_dir, err);
     if (!status)
         status = copy_path(EMBI_HAS(opts, ca_file) ? opts->ca_file : NULL, &c->ca_file, err);
+    if (!status)
+        status = copy_path(EMBI_HAS(opts, cache_dir) ? opts->cache_dir : NULL, &c->cache_dir, err);
     c->env.temp_dir = c->temp_dir;
     c->env.ca_file = c->ca_file;
+    c->env.cache_dir = c->cache_dir;
+    c->env.cache_bytes =
+        EMBI_HAS(opts, cache_bytes) && opts->cache_bytes ? opts->cache_bytes : EMB_CACHE_BYTES;
     c->env.transport = embi_transport_get;
     if (!status)
         status = embi_plugins_new(EMBI_HAS(opts, plugin_path) ? opts->plugin_path : NULL,
@@ -64,6 +69,7 @@ void emb_ctx_free(emb_ctx *ctx)
     free(ctx->hub_cache);
     free(ctx->temp_dir);
     free(ctx->ca_file);
+    free(ctx->cache_dir);
     free(ctx);
 }
 

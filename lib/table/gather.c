@@ -9,6 +9,7 @@
 #include "util/loop.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 /* One item: long enough to be worth a thread's attention, short enough to share evenly. */
 #define GATHER_ROWS 256
@@ -106,6 +107,23 @@ emb_status embi_gather_check(const emb_table *t, const uint64_t *rows, size_t n,
                          (unsigned long long)dst->rows, dst->dims);
     status = check_rows(t, rows, n, err);
     return status ? status : embi_table_ready_rows(t, rows, n, err);
+}
+
+emb_status emb_table_prefetch(const emb_table *t, const uint64_t *rows, size_t n, emb_err *err)
+{
+    if (!embi_io_is_far(t->io) || n == 0)
+        return EMB_OK;
+    emb_status status = embi_table_lay_out(t, err);
+    uint64_t *known = status ? NULL : malloc(n * sizeof *known);
+    if (!known)
+        return status ? status : embi_fail_memory(err, n * sizeof *known, "a list of rows");
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (rows[i] < t->layout.rows)
+            known[kept++] = rows[i];
+    status = embi_table_ready_rows(t, known, kept, err);
+    free(known);
+    return status;
 }
 
 emb_status emb_table_gather(const emb_table *t, const uint64_t *rows, size_t n, emb_block *dst,

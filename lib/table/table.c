@@ -139,10 +139,16 @@ static struct embi_span row_span(const struct embi_layout *l, uint64_t row)
     return (struct embi_span){at, row_extent(l)};
 }
 
+/* Are there rows that have to be brought? Those that are parsed were walked over: all is there. */
+static bool is_far(const emb_table *t)
+{
+    return embi_io_is_far(t->io) && !t->reader->format->rows && t->layout.rows > 0;
+}
+
 emb_status embi_table_ready(const emb_table *t, emb_err *err)
 {
     emb_status status = embi_table_lay_out(t, err);
-    if (status || !embi_io_is_far(t->io) || t->layout.rows == 0)
+    if (status || !is_far(t))
         return status;
     struct embi_span all = row_span(&t->layout, 0), last = row_span(&t->layout, t->layout.rows - 1);
     all.n = last.off + last.n - all.off;
@@ -152,7 +158,7 @@ emb_status embi_table_ready(const emb_table *t, emb_err *err)
 emb_status embi_table_ready_rows(const emb_table *t, const uint64_t *rows, size_t n, emb_err *err)
 {
     emb_status status = embi_table_lay_out(t, err);
-    if (status || !embi_io_is_far(t->io))
+    if (status || !is_far(t))
         return status;
     if (t->layout.row_stride < t->layout.col_stride) /* every row is all over the table */
         return embi_table_ready(t, err);

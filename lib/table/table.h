@@ -16,6 +16,7 @@ struct emb_ctx {
     char *hub_cache; /* or NULL */
     char *temp_dir;  /* or NULL */
     char *ca_file;   /* or NULL */
+    char *cache_dir; /* or NULL */
 };
 
 /* The model that a table is a part of: freed after the table's reader. Only model/ looks inside. */

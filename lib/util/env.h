@@ -27,7 +27,9 @@ struct embi_env {
     /* What gets files from servers (dev/transport.c); NULL: there is no way to one. */
     emb_status (*transport)(const struct embi_env *env, const struct embi_transport **transport,
                             emb_err *err);
-    const char *ca_file; /* certificates to believe in place of the system's; or NULL */
+    const char *ca_file;   /* certificates to believe in place of the system's; or NULL */
+    const char *cache_dir; /* where ranges are kept for the next run; NULL: nowhere */
+    uint64_t cache_bytes;  /* that it may take */
 };
 
 /* One line to the log; level EMB_LOG_WARNING, _NOTE or _DEBUG; path may be NULL. */

@@ -25,7 +25,7 @@ TABLE = safetensors({"embedding.weight": tensor([row(i) for i in range(ROWS)])})
 
 def environment(env=()):
     keep = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy") and not k.startswith(("HF_", "EMB_", "SSL_", "CURL_"))}
-    return {**keep, "LC_ALL": "C", **dict(env)}
+    return {**keep, "LC_ALL": "C", "EMBTOOL_CACHE": "none", **dict(env)}
 
 
 def run(*args, env=(), **more):

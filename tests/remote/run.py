@@ -10,6 +10,8 @@ import far  # noqa: E402
 from checks import run_checks  # noqa: E402
 
 import faults  # noqa: E402
+import figures  # noqa: E402
+import kept  # noqa: E402
 import servers  # noqa: E402
 import ways  # noqa: E402
 
@@ -19,8 +21,9 @@ p.add_argument("only", nargs="*")
 p.add_argument("--quick", action="store_true", help="without the check that waits for 33 s")
 a = p.parse_args()
 far.TOOL = str(Path(a.tool).resolve())
-checks = [c for m in (ways, servers, faults) for c in m.CHECKS if (not a.only or c.__name__ in a.only) and not (a.quick and c is faults.stall)]
-alone = [c for c in checks if c.__name__ == "without_the_plugin"]       # it puts another program in place of the tool
+checks = [c for m in (ways, servers, kept, figures, faults) for c in m.CHECKS if (not a.only or c.__name__ in a.only) and not (a.quick and c is faults.stall)]
+# One puts another program in place of the tool, the others look at the clock or take much memory.
+alone = [c for c in checks if c.__name__ == "without_the_plugin" or c in figures.CHECKS]
 with concurrent.futures.ThreadPoolExecutor(12) as pool:
     begun = {c: pool.submit(c) for c in checks if c not in alone}
     concurrent.futures.wait(begun.values())

@@ -69,11 +69,17 @@ static int get(void *session, struct embi_get *gets, size_t n, uint64_t *total,
     return 0;
 }
 
+static void version(void *session, struct embi_version *v)
+{
+    (void)session;
+    *v = (struct embi_version){.total = SIZE, .max_age_s = -1};
+}
+
 static emb_status transport(const struct embi_env *e, const struct embi_transport **t,
                             emb_err *fault)
 {
-    static const struct embi_transport memory = {EMBI_TRANSPORT_ABI, sizeof memory, about,
-                                                 open_session,       get,           close_session};
+    static const struct embi_transport memory = {
+        EMBI_TRANSPORT_ABI, sizeof memory, about, open_session, get, version, close_session};
     (void)e;
     (void)fault;
     *t = &memory;
