@@ -51,6 +51,8 @@ struct run_env {
     const char *temp_dir;            /* TMPDIR */
     const char *ca_file;             /* CURL_CA_BUNDLE, SSL_CERT_FILE */
     const char *cache, *cache_bytes; /* EMBTOOL_CACHE, EMBTOOL_CACHE_BYTES */
+    const char *netrc;               /* NETRC */
+    const char *s3_access_key, *s3_secret_key, *s3_token, *s3_region, *s3_endpoint; /* AWS_... */
     const char *hf_hub_cache, *hf_home, *xdg_cache_home, *home; /* of the hub's clients */
     size_t columns;                                             /* COLUMNS */
     bool plain;                                                 /* NO_COLOR, or TERM=dumb */

@@ -35,6 +35,12 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
+static const char *first_variable(const char *name, const char *other)
+{
+    const char *value = variable(name);
+    return value ? value : variable(other);
+}
+
 static void read_env(struct run_env *env)
 {
     const char *term = variable("TERM"), *columns = variable("COLUMNS");
@@ -44,14 +50,16 @@ static void read_env(struct run_env *env)
     env->disable_cpu = variable("EMB_DISABLE_CPU");
     env->plugin_path = variable("EMB_PLUGIN_PATH");
     env->temp_dir = variable("TMPDIR");
-    env->ca_file = variable("CURL_CA_BUNDLE");
-    if (!env->ca_file)
-        env->ca_file = variable("SSL_CERT_FILE");
+    env->ca_file = first_variable("CURL_CA_BUNDLE", "SSL_CERT_FILE");
+    env->netrc = variable("NETRC");
+    env->s3_access_key = variable("AWS_ACCESS_KEY_ID");
+    env->s3_secret_key = variable("AWS_SECRET_ACCESS_KEY");
+    env->s3_token = variable("AWS_SESSION_TOKEN");
+    env->s3_region = first_variable("AWS_REGION", "AWS_DEFAULT_REGION");
+    env->s3_endpoint = first_variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
     env->cache = variable("EMBTOOL_CACHE");
     env->cache_bytes = variable("EMBTOOL_CACHE_BYTES");
-    env->hf_hub_cache = variable("HF_HUB_CACHE");
-    if (!env->hf_hub_cache)
-        env->hf_hub_cache = variable("HUGGINGFACE_HUB_CACHE");
+    env->hf_hub_cache = first_variable("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE");
     env->hf_home = variable("HF_HOME");
     env->xdg_cache_home = variable("XDG_CACHE_HOME");
     env->home = variable("HOME");
@@ -134,6 +142,14 @@ static const char *hub_cache(const struct run_env *env, struct embi_buf *path)
     return embi_buf_cstr(path);
 }
 
+static const char *netrc_file(const struct run_env *env, struct embi_buf *path)
+{
+    if (env->netrc || !env->home)
+        return env->netrc;
+    embi_buf_print(path, "%s/.netrc", env->home);
+    return embi_buf_cstr(path);
+}
+
 /* What OpenBLAS reads while it is loaded, which is later and perhaps never: see emb_ctx_blas_core.
  * An OpenBLAS that knows this CPU gets it as well. A core type that the user chose stays; how many
  * threads there are is said by -j. */
@@ -149,20 +165,29 @@ static int make_context(struct run *run)
 {
     emb_ctx_opts opts = {.size = sizeof opts, .log = say_log, .log_arg = run, .temp = note_temp};
     emb_err err;
-    struct embi_buf hub = {0}, cache = {0}, plugins = {0};
+    struct embi_buf hub = {0}, cache = {0}, plugins = {0}, netrc = {0};
+    const struct run_env *env = &run->env;
+    emb_s3_opts s3 = {.size = sizeof s3,
+                      .access_key = env->s3_access_key,
+                      .secret_key = env->s3_secret_key,
+                      .session_token = env->s3_token,
+                      .region = env->s3_region,
+                      .endpoint = env->s3_endpoint};
     int code = choose_threads(run, &opts.threads);
     if (!code)
         code = choose_cache_bytes(run, &opts.cache_bytes);
     if (code)
         return code;
     opts.disable_cpu = run->env.disable_cpu;
-    opts.temp_dir = run->env.temp_dir ? run->env.temp_dir : "/var/tmp"; /* which is on a disk */
-    opts.ca_file = run->common->ca_file ? run->common->ca_file : run->env.ca_file;
+    opts.temp_dir = env->temp_dir ? env->temp_dir : "/var/tmp"; /* which is on a disk */
+    opts.ca_file = run->common->ca_file ? run->common->ca_file : env->ca_file;
     opts.cache_dir = cache_folder(run, &cache);
-    opts.hub_cache = hub_cache(&run->env, &hub);
+    opts.netrc = netrc_file(env, &netrc);
+    opts.s3 = &s3;
+    opts.hub_cache = hub_cache(env, &hub);
     place_plugins(run->env.plugin_path, &plugins);
     opts.plugin_path = embi_buf_cstr(&plugins);
-    if (hub.failed || cache.failed || plugins.failed)
+    if (hub.failed || cache.failed || plugins.failed || netrc.failed)
         code = fail_with(run, EXIT_MEMORY, NULL, "out of memory");
     else if (emb_ctx_new(&opts, &run->ctx, &err) != EMB_OK)
         code = fail(run, NULL, &err);
@@ -171,6 +196,7 @@ static int make_context(struct run *run)
     embi_buf_free(&plugins);
     embi_buf_free(&cache);
     embi_buf_free(&hub);
+    embi_buf_free(&netrc);
     return code;
 }
 

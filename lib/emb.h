@@ -221,6 +221,19 @@ typedef void emb_temp_fn(void *arg, const char *path, bool there);
 /* Removes the file or directory that has that temporary name. May be called in a signal handler. */
 EMB_API void emb_temp_remove(const char *path);
 
+/* What s3://bucket/key is asked with; NULL members are not known. */
+typedef struct emb_s3_opts {
+    size_t size;
+    const char *access_key; /* both, or requests are not signed */
+    const char *secret_key;
+    const char *session_token; /* of keys that are good for some time */
+    const char *region;        /* NULL: us-east-1; of a bucket elsewhere S3 says where it is */
+    const char
+        *endpoint; /* "https://host:port" of a server that is not Amazon's; buckets are then the
+                             first part of the path. A session token goes to no http:// host but
+                             this machine */
+} emb_s3_opts;
+
 typedef struct emb_ctx_opts {
     size_t size;
     int threads;             /* 0: one for each CPU that this process may use */
@@ -241,6 +254,9 @@ typedef struct emb_ctx_opts {
     const char *cache_dir; /* where ranges of files on servers are kept for the next run; it is made
                                 when something is; NULL: nothing is kept */
     uint64_t cache_bytes;  /* that it may take on the disk; 0: EMB_CACHE_BYTES */
+    const char *netrc; /* a file with names and passwords for hosts, as curl reads it, for https://
+                              and for this machine itself; NULL: nobody is told one */
+    const emb_s3_opts *s3; /* NULL: nothing is known */
 } emb_ctx_opts;
 
 #define EMB_CACHE_BYTES (UINT64_C(8) << 30)

@@ -10,6 +10,8 @@
 
 enum { AT_ONCE = 16, POLL_MS = 1000 }; /* ten rows are one round trip */
 
+enum { SIGNS_S3 = 0x075700 }; /* from that version on it signs headers that it was given */
+
 enum place { FREE, WAITING, RUNNING };
 
 struct batch {
@@ -140,6 +142,9 @@ int embi_http_get(void *session, struct embi_get *gets, size_t n, uint64_t *tota
                   char text[EMBI_TRANSPORT_TEXT])
 {
     struct embi_session *s = session;
+    (void)snprintf(text, EMBI_TRANSPORT_TEXT, "this libcurl does not sign for S3: 7.87 does");
+    if (s->opts.signing && curl_version_info(CURLVERSION_NOW)->version_num < SIGNS_S3)
+        return EMBI_GET_FAILED;
     struct batch *b = calloc(1, sizeof *b);
     (void)snprintf(text, EMBI_TRANSPORT_TEXT, "no memory for a request");
     if (!b)

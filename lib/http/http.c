@@ -21,7 +21,12 @@ static const char *about(void)
     return curl_version();
 }
 
-static const char identity[] = "Accept-Encoding: identity";
+static void free_secret(const char *s)
+{
+    if (s)
+        explicit_bzero((char *)(uintptr_t)s, strlen(s));
+    free((char *)(uintptr_t)s);
+}
 
 static void close_session(void *session)
 {
@@ -34,24 +39,64 @@ static void close_session(void *session)
     free((char *)s->opts.url);
     free((char *)s->opts.ca_file);
     free((char *)s->opts.agent);
+    free((char *)s->opts.user);
+    free((char *)s->opts.signing);
+    free_secret(s->opts.password);
+    free_secret(s->opts.token);
     free(s);
+}
+
+/* Adds `name: value` to a list; false: no memory. */
+static bool add_header(struct curl_slist **list, const char *name, const char *value)
+{
+    char *line = NULL;
+    struct curl_slist *longer = NULL;
+    if (asprintf(&line, "%s: %s", name, value) >= 0)
+        longer = curl_slist_append(*list, line);
+    free(line);
+    if (longer)
+        *list = longer;
+    return longer != NULL;
+}
+
+/* What each request says. libcurl signs all of it. */
+static bool add_headers(struct embi_session *s, struct curl_slist **list)
+{
+    static const char hash_of_nothing[] =
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    const struct embi_transport_opts *o = &s->opts;
+    return add_header(list, "Accept-Encoding", "identity") &&
+           (!o->signing || add_header(list, "x-amz-content-sha256", hash_of_nothing)) &&
+           (!o->signing || !o->token || add_header(list, "x-amz-security-token", o->token));
 }
 
 /* The version that there must be, and how a server is asked whether it still is. */
 static bool give_version(struct embi_session *s, const struct embi_version *v)
 {
-    char line[sizeof v->tag + 32];
     if (!v)
         return true;
     s->given = s->known = true;
     s->total = v->total;
     memcpy(s->tag, v->tag, sizeof s->tag);
-    (void)snprintf(line, sizeof line, "If-None-Match: %s", v->tag);
-    struct curl_slist *first = curl_slist_append(NULL, identity);
-    s->check_headers = first ? curl_slist_append(first, line) : NULL;
-    if (!s->check_headers)
-        curl_slist_free_all(first);
-    return s->check_headers != NULL;
+    return add_headers(s, &s->check_headers) &&
+           add_header(&s->check_headers, "If-None-Match", v->tag);
+}
+
+/* copy = s; false: no memory. NULL is copied as such. */
+static bool copy_text(const char **copy, const char *s)
+{
+    *copy = s ? strdup(s) : NULL;
+    return !s || *copy;
+}
+
+static bool copy_opts(struct embi_session *s, const struct embi_transport_opts *o)
+{
+    s->opts.log = o->log;
+    s->opts.log_arg = o->log_arg;
+    return copy_text(&s->opts.url, o->url) && copy_text(&s->opts.ca_file, o->ca_file) &&
+           copy_text(&s->opts.agent, o->agent) && copy_text(&s->opts.user, o->user) &&
+           copy_text(&s->opts.password, o->password) && copy_text(&s->opts.signing, o->signing) &&
+           copy_text(&s->opts.token, o->token);
 }
 
 static int open_session(const struct embi_transport_opts *opts, void **session)
@@ -60,21 +105,21 @@ static int open_session(const struct embi_transport_opts *opts, void **session)
     pthread_once(&once, start);
     if (!s)
         return -1;
-    s->opts = *opts;
-    s->opts.url = strdup(opts->url);
-    s->opts.ca_file = opts->ca_file ? strdup(opts->ca_file) : NULL;
-    s->opts.agent = strdup(opts->agent);
-    s->headers = curl_slist_append(NULL, identity);
     s->multi = ready ? NULL : curl_multi_init();
     s->total = EMBI_TRANSPORT_UNKNOWN;
     s->max_age_s = -1;
-    if (!s->opts.url || !s->opts.agent || (opts->ca_file && !s->opts.ca_file) || !s->headers ||
-        !s->multi || !give_version(s, opts->version)) {
+    if (!s->multi || !copy_opts(s, opts) || !add_headers(s, &s->headers) ||
+        !give_version(s, opts->version)) {
         close_session(s);
         return -1;
     }
     *session = s;
     return 0;
+}
+
+static const char *region(void *session)
+{
+    return ((const struct embi_session *)session)->region;
 }
 
 /* A tag is of these bytes only where it is strong, and they came as they are. */
@@ -96,6 +141,7 @@ static const struct embi_transport transport = {
     .open = open_session,
     .get = embi_http_get,
     .version = version,
+    .region = region,
     .close = close_session,
 };
 

@@ -22,6 +22,7 @@ struct embi_reply {
     uint64_t age_s;       /* Age */
     bool no_store;
     char tag[128], modified[64]; /* ETag and Last-Modified, as they were sent; "" */
+    char region[32];             /* x-amz-bucket-region */
 };
 
 void embi_reply_begin(struct embi_reply *reply);
@@ -33,6 +34,7 @@ struct embi_session {
     char *target;                    /* where redirects led to: asked from then on; or NULL */
     CURLM *multi;                    /* keeps the connections */
     struct curl_slist *headers, *check_headers; /* the latter with If-None-Match, or NULL */
+    char region[32];                            /* that an answer spoke of */
     bool given; /* the caller knows the version; then every answer must say the same tag */
     bool known; /* the version and the total are: */
     char tag[128], modified[64];
@@ -57,6 +59,8 @@ struct embi_transfer {
     bool progress;     /* it moved since the request began */
     bool ended;        /* the answer is not what it says, or nobody wants it: `text` says so */
     bool changed;      /* and that since it is of another version */
+    int redirects;     /* that were followed here */
+    char code[48];     /* in the page of an error: S3's name for it */
     int failures;      /* in a row, without progress between them */
     int all_failures;
     int64_t begin_ms; /* when it may begin: after a failure that is later */

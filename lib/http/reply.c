@@ -128,6 +128,8 @@ size_t embi_reply_header(char *line, size_t size, size_t n, void *arg)
         copy(r->modified, sizeof r->modified, value, value_n);
     else if ((value = value_of(line, n, "Cache-Control", &value_n)))
         read_cache_control(r, value, value_n);
+    else if ((value = value_of(line, n, "x-amz-bucket-region", &value_n)))
+        copy(r->region, sizeof r->region, value, value_n);
     else if ((value = value_of(line, n, "Age", &value_n)))
         (void)(number(&value, value + value_n, &r->age_s) || (r->age_s = 0));
     return n;

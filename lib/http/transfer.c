@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 enum {
@@ -115,6 +116,23 @@ static bool judge_whole(struct embi_transfer *t)
     return same_version(t, t->reply.encoded ? EMBI_TRANSPORT_UNKNOWN : t->reply.length);
 }
 
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* S3 names what went wrong in <Code> of the page, a word. */
+static void read_code(struct embi_transfer *t, const char *page, size_t n)
+{
+    static const char open[] = "<Code>";
+    const char *s = memmem(page, n, open, sizeof open - 1);
+    size_t most = s ? n - (size_t)(s + sizeof open - 1 - page) : 0, i = 0;
+    s += s ? sizeof open - 1 : 0;
+    for (; i < most && i + 1 < sizeof t->code && is_letter(s[i]); i++)
+        t->code[i] = s[i];
+    t->code[i < most && s[i] == '<' ? i : 0] = 0;
+}
+
 static bool judge(struct embi_transfer *t)
 {
     switch (t->reply.status) {
@@ -132,6 +150,8 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
         curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->reply.status);
         t->judged = true;
         t->good = judge(t);
+        if (t->reply.status >= 300)
+            read_code(t, data, n);
     }
     if (!t->good)
         return t->ended || (t->plain && t->ranged) ? 0 : n;
@@ -157,7 +177,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 
 static bool is_https(const char *url)
 {
-    return strncmp(url, "https:", 6) == 0;
+    return strncasecmp(url, "https:", 6) == 0;
 }
 
 /* From https nothing leads to http: what was asked for in secret is not got in the open. */
@@ -171,6 +191,39 @@ static void limit_protocols(CURL *easy, bool secure)
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
     curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS, http | CURLPROTO_HTTPS);
 #endif
+}
+
+/* Scheme, host and port, as they are written. */
+static bool same_origin(const char *a, const char *b)
+{
+    const char *host = strstr(a, "://");
+    size_t n = host ? (size_t)(host + 3 - a) + strcspn(host + 3, "/?#") : 0;
+    return n > 0 && strncasecmp(a, b, n) == 0 && (b[n] == 0 || strchr("/?#", b[n]));
+}
+
+/* A name and password, or signatures, for where they belong. Redirects are then followed here, one
+ * by one, so that they go nowhere else, whatever libcurl's version; a signed request has none.
+ * What may not travel in the open goes to no proxy either. */
+static void set_secrets(struct embi_transfer *t, const char *url)
+{
+    const struct embi_transport_opts *o = &t->session->opts;
+    CURL *e = t->easy;
+    bool mine = o->user && same_origin(o->url, url);
+    curl_easy_setopt(e, CURLOPT_USERNAME, mine ? o->user : NULL);
+    curl_easy_setopt(e, CURLOPT_PASSWORD, mine ? o->password : NULL);
+    if (!o->user)
+        return;
+    curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
+    if (mine && !is_https(url))
+        curl_easy_setopt(e, CURLOPT_PROXY, "");
+    if (!o->signing) {
+        curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+    } else {
+#if LIBCURL_VERSION_NUM >= 0x074b00
+        curl_easy_setopt(e, CURLOPT_AWS_SIGV4, o->signing);
+#endif
+        curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
+    }
 }
 
 /* An encoding is not asked for, but undone where a server takes one all the same. */
@@ -198,6 +251,7 @@ static void set_options(struct embi_transfer *t, const char *url)
     if (s->opts.ca_file)
         curl_easy_setopt(e, CURLOPT_CAINFO, s->opts.ca_file);
     limit_protocols(e, is_https(s->opts.url));
+    set_secrets(t, url);
 }
 
 static void set_range(struct embi_transfer *t)
@@ -226,7 +280,7 @@ bool embi_transfer_prepare(struct embi_transfer *t)
     embi_reply_begin(&t->reply);
     t->judged = t->good = t->progress = false;
     t->by_target = s->target != NULL;
-    t->error[0] = '\0';
+    t->error[0] = t->code[0] = '\0';
     set_options(t, s->target ? s->target : s->opts.url);
     set_range(t);
     return true;
@@ -286,8 +340,8 @@ static bool is_passing_code(CURLcode code)
 static void say_status(struct embi_transfer *t)
 {
     const char *words = reason(t->reply.status);
-    (void)snprintf(t->text, sizeof t->text, "HTTP %ld%s%s", t->reply.status, *words ? " " : "",
-                   words);
+    (void)snprintf(t->text, sizeof t->text, "HTTP %ld%s%s%s%s", t->reply.status, *words ? " " : "",
+                   words, *t->code ? ": " : "", t->code);
 }
 
 static void say_code(struct embi_transfer *t, CURLcode code)
@@ -360,12 +414,37 @@ static bool may_have_moved(struct embi_transfer *t)
 {
     struct embi_session *s = t->session;
     long status = t->reply.status;
-    if (!t->by_target ||
+    if (!t->by_target || t->redirects > 0 ||
         (status != 400 && status != 401 && status != 403 && status != 404 && status != 410))
         return false;
     free(s->target);
     s->target = NULL;
     return true;
+}
+
+static bool is_redirect(long status)
+{
+    return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+/* To where the answer says, which is asked from then on. */
+static enum embi_outcome follow(struct embi_transfer *t)
+{
+    struct embi_session *s = t->session;
+    char *url = NULL;
+    curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &url);
+    bool plain = url && strncasecmp(url, "http://", 7) == 0, tls = url && is_https(url);
+    bool good = tls || (plain && !is_https(s->opts.url));
+    char *target = good && ++t->redirects <= REDIRECTS ? strdup(url) : NULL;
+    if (!target) {
+        refuse(t, !good                      ? "a redirect to another protocol"
+                  : t->redirects > REDIRECTS ? "more than ten redirects"
+                                             : "no memory for a request");
+        return EMBI_HTTP_FAILED;
+    }
+    free(s->target);
+    s->target = target;
+    return at_once(t);
 }
 
 static enum embi_outcome finish_status(struct embi_transfer *t)
@@ -377,6 +456,8 @@ static enum embi_outcome finish_status(struct embi_transfer *t)
     }
     if (t->reply.status == 416)
         return finish_unsatisfied(t);
+    if (t->session->opts.user && !t->session->opts.signing && is_redirect(t->reply.status))
+        return follow(t);
     if (may_have_moved(t))
         return at_once(t);
     return is_passing_status(t->reply.status) ? retry(t) : EMBI_HTTP_FAILED;
@@ -401,6 +482,8 @@ static void keep_answer(struct embi_transfer *t)
 enum embi_outcome embi_transfer_finish(struct embi_transfer *t, CURLcode code)
 {
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->reply.status);
+    if (*t->reply.region)
+        memcpy(t->session->region, t->reply.region, sizeof t->reply.region);
     if (t->ended)
         return EMBI_HTTP_FAILED;
     if (t->judged && !t->good && t->plain && t->ranged)

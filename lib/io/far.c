@@ -8,7 +8,9 @@
  */
 #include "io/far.h"
 
+#include "io/address.h"
 #include "io/cache.h"
+#include "io/netrc.h"
 #include "io/schemes.h"
 #include "io/spool.h"
 #include "util/err.h"
@@ -22,6 +24,7 @@ enum { HEAD_BYTES = 64 << 10 }; /* the header of most files, with one request */
 struct far {
     struct embi_io io;
     char *url;
+    struct embi_far_auth auth;
     pthread_mutex_t lock; /* of all that follows */
     const struct embi_transport *transport;
     void *session;                /* NULL: nobody was asked yet */
@@ -49,6 +52,10 @@ static emb_status open_session(struct far *f, emb_err *err)
     struct embi_transport_opts opts = {.url = f->url,
                                        .ca_file = env->ca_file,
                                        .agent = "embtool/" EMB_VERSION,
+                                       .user = f->auth.user,
+                                       .password = f->auth.password,
+                                       .signing = f->auth.signing,
+                                       .token = f->auth.token,
                                        .log = log_line,
                                        .log_arg = (void *)env,
                                        .version = *f->expected.tag ? &f->expected : NULL};
@@ -207,6 +214,7 @@ static void far_close(struct embi_io *io)
     embi_store_close(&f->store);
     close_session(f);
     pthread_mutex_destroy(&f->lock);
+    embi_far_auth_free(&f->auth);
     free(f->handed);
     free(f->url);
     free(f);
@@ -432,27 +440,84 @@ static emb_status begin_any(struct far *f, struct embi_io **whole, emb_err *err)
     return status;
 }
 
-static emb_status far_open(const struct embi_env *env, const char *url, unsigned mode,
-                           struct embi_io **io, emb_err *err)
+emb_status embi_far_open(const struct embi_env *env, const char *url, struct embi_far_auth *auth,
+                         char region[32], struct embi_io **io, emb_err *err)
 {
     struct embi_io *whole = NULL;
-    if (mode & EMBI_IO_WRITE)
-        return embi_fail(err, EMB_UNSUPPORTED, -1, "an address is read, not written");
-    emb_status status = refuse_userinfo(url, err);
-    struct far *f = status ? NULL : calloc(1, sizeof *f);
+    struct far *f = calloc(1, sizeof *f);
+    region[0] = '\0';
     if (!f)
-        return status ? status : embi_fail_memory(err, sizeof *f, "an open file");
+        return embi_fail_memory(err, sizeof *f, "an open file");
     f->io.scheme = &scheme_far;
     f->io.env = env;
     f->io.caps = EMBI_IO_CAN_MAP;
     f->store.fd = -1;
+    f->auth = *auth;
+    *auth = (struct embi_far_auth){0};
     pthread_mutex_init(&f->lock, NULL);
     f->url = strdup(url);
-    status = f->url ? begin_any(f, &whole, err) : embi_fail_memory(err, strlen(url), "an address");
+    emb_status status =
+        f->url ? begin_any(f, &whole, err) : embi_fail_memory(err, strlen(url), "an address");
+    if (f->session)
+        memcpy(region, f->transport->region(f->session), 32);
     if (status || whole)
         far_close(&f->io);
     *io = status ? NULL : whole ? whole : &f->io;
     return status;
 }
 
-const struct embi_scheme embi_scheme_http = {.name = "http", .open = far_open};
+static void free_secret(char *s)
+{
+    if (s)
+        explicit_bzero(s, strlen(s));
+    free(s);
+}
+
+void embi_far_auth_free(struct embi_far_auth *auth)
+{
+    free(auth->user);
+    free(auth->signing);
+    free_secret(auth->password);
+    free_secret(auth->token);
+    *auth = (struct embi_far_auth){0};
+}
+
+/* What the user's netrc says of the host, for an address that it may travel to. */
+static emb_status find_login(const struct embi_env *env, const char *url,
+                             struct embi_far_auth *auth, emb_err *err)
+{
+    struct embi_buf user = {0}, password = {0};
+    bool found = env->netrc && embi_address_is_safe(url) &&
+                 embi_netrc_find(env->netrc, embi_address_host(url), &user, &password);
+    emb_status status = EMB_OK;
+    if (found && *embi_buf_cstr(&user)) {
+        embi_buf_cstr(&password);
+        *auth = (struct embi_far_auth){.user = user.s, .password = password.s};
+        if (user.failed || password.failed)
+            status = embi_fail_memory(err, 0, "a password");
+        user = password = (struct embi_buf){0};
+    }
+    if (password.n)
+        explicit_bzero(password.s, password.n);
+    embi_buf_free(&user);
+    embi_buf_free(&password);
+    return status;
+}
+
+static emb_status http_open(const struct embi_env *env, const char *url, unsigned mode,
+                            struct embi_io **io, emb_err *err)
+{
+    struct embi_far_auth auth = {0};
+    char region[32];
+    if (mode & EMBI_IO_WRITE)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "an address is read, not written");
+    emb_status status = refuse_userinfo(url, err);
+    if (!status)
+        status = find_login(env, url, &auth, err);
+    if (!status)
+        status = embi_far_open(env, url, &auth, region, io, err);
+    embi_far_auth_free(&auth);
+    return status;
+}
+
+const struct embi_scheme embi_scheme_http = {.name = "http", .open = http_open};

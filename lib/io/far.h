@@ -11,6 +11,19 @@
 
 #define EMBI_FAR_BLOCKS_MOST (UINT64_C(1) << 26) /* 8 MB of bits */
 
+/* What proves to a server who asks: all malloc'd, or NULL. */
+struct embi_far_auth {
+    char *user, *password;
+    char *signing, *token; /* as in embi_transport_opts */
+};
+
+void embi_far_auth_free(struct embi_far_auth *auth);
+
+/* Opens an http:// or https:// address. What auth holds is taken over. region: where the last
+ * answer said that a bucket of S3 is, or "". */
+emb_status embi_far_open(const struct embi_env *env, const char *url, struct embi_far_auth *auth,
+                         char region[32], struct embi_io **io, emb_err *err);
+
 /* What was gathered of spans and is not there: pieces of whole blocks, in order and apart. */
 struct embi_far_pieces {
     struct embi_span *list; /* [n], malloc'd */

@@ -28,6 +28,8 @@ emb_status embi_io_open(const struct embi_env *env, const char *url, unsigned mo
     size_t n = scheme_length(url);
     if ((n == 4 || n == 5) && strncasecmp(url, "https", n) == 0)
         return embi_scheme_http.open(env, url, mode, io, err);
+    if (n == 2 && strncasecmp(url, "s3", 2) == 0)
+        return embi_scheme_s3.open(env, url, mode, io, err);
     if (n > 0) {
         char name[EMBI_SHOW_MAX];
         return embi_fail(err, EMB_UNSUPPORTED, -1, "%s:// is not a kind of address this build %s",

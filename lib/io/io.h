@@ -96,7 +96,7 @@ struct embi_io {
 };
 
 /* Opens by what the URL begins with: "-" is standard input or output, http:// or https:// a server,
- * anything else a path. */
+ * s3:// an object of S3, anything else a path. */
 emb_status embi_io_open(const struct embi_env *env, const char *url, unsigned mode,
                         struct embi_io **io, emb_err *err);
 

@@ -7,6 +7,7 @@
 extern const struct embi_scheme embi_scheme_file;  /* a path */
 extern const struct embi_scheme embi_scheme_stdio; /* "-": fd 0 or 1 */
 extern const struct embi_scheme embi_scheme_http;  /* http:// and https:// */
+extern const struct embi_scheme embi_scheme_s3;    /* s3://bucket/key */
 
 /* Makes fd, which this takes over even where it fails, a file to read: mapped if it is a regular
  * file at its beginning, else read to its end into memory. A directory is EMB_UNSUPPORTED. */

@@ -36,6 +36,10 @@ struct embi_transport_opts {
     const char *agent;   /* the program's name and version */
     void (*log)(void *arg, const char *line); /* what is done, for -v; may be NULL */
     void *log_arg;
+    /* For the origin of the URL alone: sent as they are (Basic, RFC 7617), or, where `signing` says
+     * "aws:amz:REGION:s3", used to sign each request, with the session token if there is one. */
+    const char *user, *password; /* or NULL, both */
+    const char *signing, *token; /* or NULL */
     /* The version that there must be (tag and total count); NULL: what the first answer has. */
     const struct embi_version *version;
 };
@@ -75,6 +79,9 @@ struct embi_transport {
 
     /* The version that the session is of, after a get that succeeded. */
     void (*version)(void *session, struct embi_version *version);
+
+    /* Where the last answer said that the S3 bucket is, "" where it did not; the session's own. */
+    const char *(*region)(void *session);
 
     void (*close)(void *session);
 };

@@ -23,6 +23,33 @@ static emb_status copy_path(const char *path, char **copy, emb_err *err)
     return *copy ? EMB_OK : embi_fail_memory(err, strlen(path), "a path");
 }
 
+static emb_status copy_s3(const emb_s3_opts *opts, struct embi_s3 *s3, emb_err *err)
+{
+    const struct {
+        const char *from;
+        char **to;
+    } texts[] = {
+        {EMBI_HAS(opts, access_key) ? opts->access_key : NULL, &s3->access_key},
+        {EMBI_HAS(opts, secret_key) ? opts->secret_key : NULL, &s3->secret_key},
+        {EMBI_HAS(opts, session_token) ? opts->session_token : NULL, &s3->session_token},
+        {EMBI_HAS(opts, region) ? opts->region : NULL, &s3->region},
+        {EMBI_HAS(opts, endpoint) ? opts->endpoint : NULL, &s3->endpoint},
+    };
+    for (size_t i = 0; i < EMBI_LEN(texts); i++)
+        if (copy_path(texts[i].from, texts[i].to, err))
+            return err->status;
+    for (size_t n = s3->endpoint ? strlen(s3->endpoint) : 0; n && s3->endpoint[n - 1] == '/'; n--)
+        s3->endpoint[n - 1] = 0;
+    return EMB_OK;
+}
+
+static void free_secret(char *s)
+{
+    if (s)
+        explicit_bzero(s, strlen(s));
+    free(s);
+}
+
 emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err)
 {
     emb_ctx *c = calloc(1, sizeof *c);
@@ -44,6 +71,12 @@ emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err)
         status = copy_path(EMBI_HAS(opts, ca_file) ? opts->ca_file : NULL, &c->ca_file, err);
     if (!status)
         status = copy_path(EMBI_HAS(opts, cache_dir) ? opts->cache_dir : NULL, &c->cache_dir, err);
+    if (!status)
+        status = copy_path(EMBI_HAS(opts, netrc) ? opts->netrc : NULL, &c->netrc, err);
+    if (!status && EMBI_HAS(opts, s3))
+        status = copy_s3(opts->s3, &c->s3, err);
+    c->env.netrc = c->netrc;
+    c->env.s3 = &c->s3;
     c->env.temp_dir = c->temp_dir;
     c->env.ca_file = c->ca_file;
     c->env.cache_dir = c->cache_dir;
@@ -70,6 +103,12 @@ void emb_ctx_free(emb_ctx *ctx)
     free(ctx->temp_dir);
     free(ctx->ca_file);
     free(ctx->cache_dir);
+    free(ctx->netrc);
+    free(ctx->s3.access_key);
+    free_secret(ctx->s3.secret_key);
+    free_secret(ctx->s3.session_token);
+    free(ctx->s3.region);
+    free(ctx->s3.endpoint);
     free(ctx);
 }
 

@@ -17,6 +17,8 @@ struct emb_ctx {
     char *temp_dir;  /* or NULL */
     char *ca_file;   /* or NULL */
     char *cache_dir; /* or NULL */
+    char *netrc;     /* or NULL */
+    struct embi_s3 s3;
 };
 
 /* The model that a table is a part of: freed after the table's reader. Only model/ looks inside. */

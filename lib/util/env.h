@@ -14,6 +14,14 @@ struct embi_kern;
 struct embi_plugins;
 struct embi_transport;
 
+/* What S3 is asked with; each may be NULL. */
+struct embi_s3 {
+    char *access_key, *secret_key; /* both, or requests are not signed */
+    char *session_token;
+    char *region;   /* NULL: us-east-1 */
+    char *endpoint; /* http://host..., without a slash at its end; NULL: Amazon's */
+};
+
 struct embi_env {
     emb_log_fn *log; /* may be NULL */
     void *log_arg;
@@ -27,9 +35,11 @@ struct embi_env {
     /* What gets files from servers (dev/transport.c); NULL: there is no way to one. */
     emb_status (*transport)(const struct embi_env *env, const struct embi_transport **transport,
                             emb_err *err);
-    const char *ca_file;   /* certificates to believe in place of the system's; or NULL */
-    const char *cache_dir; /* where ranges are kept for the next run; NULL: nowhere */
-    uint64_t cache_bytes;  /* that it may take */
+    const char *ca_file;      /* certificates to believe in place of the system's; or NULL */
+    const char *netrc;        /* names and passwords for servers; or NULL */
+    const struct embi_s3 *s3; /* or NULL */
+    const char *cache_dir;    /* where ranges are kept for the next run; NULL: nowhere */
+    uint64_t cache_bytes;     /* that it may take */
 };
 
 /* One line to the log; level EMB_LOG_WARNING, _NOTE or _DEBUG; path may be NULL. */

@@ -75,11 +75,23 @@ static void version(void *session, struct embi_version *v)
     *v = (struct embi_version){.total = SIZE, .max_age_s = -1};
 }
 
+static const char *region(void *session)
+{
+    (void)session;
+    return "";
+}
+
 static emb_status transport(const struct embi_env *e, const struct embi_transport **t,
                             emb_err *fault)
 {
-    static const struct embi_transport memory = {
-        EMBI_TRANSPORT_ABI, sizeof memory, about, open_session, get, version, close_session};
+    static const struct embi_transport memory = {.abi = EMBI_TRANSPORT_ABI,
+                                                 .size = sizeof memory,
+                                                 .about = about,
+                                                 .open = open_session,
+                                                 .get = get,
+                                                 .version = version,
+                                                 .region = region,
+                                                 .close = close_session};
     (void)e;
     (void)fault;
     *t = &memory;
