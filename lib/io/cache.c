@@ -368,12 +368,21 @@ static struct embi_entry *begin(const struct embi_env *env, const char *url,
     return e;
 }
 
+bool embi_cache_takes(const struct embi_env *env, const struct embi_version *v)
+{
+    return env->cache_dir && *v->tag && !v->no_store && v->total != EMBI_TRANSPORT_UNKNOWN;
+}
+
 struct embi_entry *embi_entry_new(const struct embi_env *env, const char *url,
                                   const struct embi_version *v)
 {
-    if (!env->cache_dir || !*v->tag || v->no_store || v->total == EMBI_TRANSPORT_UNKNOWN)
-        return NULL;
-    struct embi_entry *e = begin(env, url, v);
+    struct embi_entry *e = embi_cache_takes(env, v) ? embi_entry_find(env, url) : NULL;
+    if (e && strcmp(e->tag, v->tag) == 0 && e->size == v->total) {
+        embi_entry_checked(e, v); /* another run has just begun it */
+        return e;
+    }
+    embi_entry_close(e);
+    e = embi_cache_takes(env, v) ? begin(env, url, v) : NULL;
     if (!e)
         return NULL;
     int sys = make_dirs(env->cache_dir);

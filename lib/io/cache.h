@@ -34,10 +34,14 @@ struct embi_entry {
  * and a fragment. malloc'd; NULL: no memory. */
 char *embi_cache_key(const char *url);
 
+/* May it be kept at all? */
+bool embi_cache_takes(const struct embi_env *env, const struct embi_version *version);
+
 /* The entry of an address that is whole and this user's own; NULL where there is none. */
 struct embi_entry *embi_entry_find(const struct embi_env *env, const char *url);
 
-/* Takes the place of what is kept of that address; NULL where this version cannot be kept. */
+/* The entry of this version, which takes the place of any other of that address; NULL where it
+ * cannot be kept. */
 struct embi_entry *embi_entry_new(const struct embi_env *env, const char *url,
                                   const struct embi_version *version);
 

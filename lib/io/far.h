@@ -9,6 +9,8 @@
 #include "io/io.h"
 #include "io/transport.h"
 
+#include <pthread.h>
+
 #define EMBI_FAR_BLOCKS_MOST (UINT64_C(1) << 26) /* 8 MB of bits */
 
 /* What proves to a server who asks: all malloc'd, or NULL. */
@@ -87,5 +89,46 @@ void embi_store_look(struct embi_store *store, const struct embi_span *spans, si
  * spans, which are there in both; false: it has not, and nothing changed. */
 bool embi_store_replace(struct embi_store *store, struct embi_store *next,
                         const struct embi_span *same, size_t n);
+
+/* ------------------------------------------------------------------------------------------------
+ * far.c, far_begin.c: an open file
+ */
+enum { EMBI_FAR_HEAD_BYTES = 64 << 10 }; /* the header of most files, with one request */
+
+struct embi_far {
+    struct embi_io io;
+    char *url;
+    struct embi_far_auth auth;
+    pthread_mutex_t lock; /* of all that follows */
+    const struct embi_transport *transport;
+    void *session;                /* NULL: nobody was asked yet */
+    struct embi_version expected; /* by what the cache has; tag "": the server knows of it */
+    struct embi_store store;
+    int sys; /* errno of a write into the store that failed, or 0 */
+    /* What somebody has read while `expected` was not confirmed, so that a newer version can take
+     * over where it has the same. */
+    struct embi_span *handed; /* [handed_cap], handed_n */
+    size_t handed_n, handed_cap;
+};
+
+/* A connection, if there is none yet; and none any more. */
+emb_status embi_far_session(struct embi_far *far, emb_err *err);
+void embi_far_session_end(struct embi_far *far);
+
+/* Says why a request failed, in the transport's words, or why nothing could be written. */
+emb_status embi_far_fail(const struct embi_far *far, const char *text, emb_err *err);
+
+/* Brings what is missing of the spans into a store of the same content. *changed: it failed since
+ * the content is of another version by now. */
+emb_status embi_far_bring(struct embi_far *far, struct embi_store *store,
+                          const struct embi_span *spans, size_t n, bool *changed, emb_err *err);
+
+/* Makes far->store what is on the server, or kept of it; or, where everything came at once, *whole
+ * a file of its own. */
+emb_status embi_far_begin(struct embi_far *far, struct embi_io **whole, emb_err *err);
+
+/* What far->store has is of an older version, as *err says: makes it the new one, if that has the
+ * same where something was handed out. */
+emb_status embi_far_renew(struct embi_far *far, emb_err *err);
 
 #endif
