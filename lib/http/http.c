@@ -117,9 +117,10 @@ static int open_session(const struct embi_transport_opts *opts, void **session)
     return 0;
 }
 
-static const char *region(void *session)
+static void region(void *session, char where[EMBI_TRANSPORT_REGION])
 {
-    return ((const struct embi_session *)session)->region;
+    const struct embi_session *s = session;
+    memcpy(where, s->region, sizeof s->region);
 }
 
 /* A tag is of these bytes only where it is strong, and they came as they are. */

@@ -21,8 +21,8 @@ struct embi_reply {
     int64_t max_age_s;    /* of Cache-Control; -1: not said */
     uint64_t age_s;       /* Age */
     bool no_store;
-    char tag[128], modified[64]; /* ETag and Last-Modified, as they were sent; "" */
-    char region[32];             /* x-amz-bucket-region */
+    char tag[128], modified[64];        /* ETag and Last-Modified, as they were sent; "" */
+    char region[EMBI_TRANSPORT_REGION]; /* x-amz-bucket-region */
 };
 
 void embi_reply_begin(struct embi_reply *reply);
@@ -34,7 +34,7 @@ struct embi_session {
     char *target;                    /* where redirects led to: asked from then on; or NULL */
     CURLM *multi;                    /* keeps the connections */
     struct curl_slist *headers, *check_headers; /* the latter with If-None-Match, or NULL */
-    char region[32];                            /* that an answer spoke of */
+    char region[EMBI_TRANSPORT_REGION];         /* that an answer spoke of */
     bool given; /* the caller knows the version; then every answer must say the same tag */
     bool known; /* the version and the total are: */
     char tag[128], modified[64];

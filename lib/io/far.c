@@ -205,7 +205,7 @@ static const struct embi_scheme scheme_far = {
  */
 
 emb_status embi_far_open(const struct embi_env *env, const char *url, struct embi_far_auth *auth,
-                         char region[32], struct embi_io **io, emb_err *err)
+                         char region[EMBI_TRANSPORT_REGION], struct embi_io **io, emb_err *err)
 {
     struct embi_io *whole = NULL;
     struct embi_far *f = calloc(1, sizeof *f);
@@ -223,7 +223,7 @@ emb_status embi_far_open(const struct embi_env *env, const char *url, struct emb
     emb_status status =
         f->url ? embi_far_begin(f, &whole, err) : embi_fail_memory(err, strlen(url), "an address");
     if (f->session)
-        memcpy(region, f->transport->region(f->session), 32);
+        f->transport->region(f->session, region);
     if (status || whole)
         far_close(&f->io);
     *io = status ? NULL : whole ? whole : &f->io;

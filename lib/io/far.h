@@ -24,7 +24,7 @@ void embi_far_auth_free(struct embi_far_auth *auth);
 /* Opens an http:// or https:// address. What auth holds is taken over. region: where the last
  * answer said that a bucket of S3 is, or "". */
 emb_status embi_far_open(const struct embi_env *env, const char *url, struct embi_far_auth *auth,
-                         char region[32], struct embi_io **io, emb_err *err);
+                         char region[EMBI_TRANSPORT_REGION], struct embi_io **io, emb_err *err);
 
 /* What was gathered of spans and is not there: pieces of whole blocks, in order and apart. */
 struct embi_far_pieces {

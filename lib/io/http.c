@@ -62,7 +62,7 @@ static emb_status http_open(const struct embi_env *env, const char *url, unsigne
                             struct embi_io **io, emb_err *err)
 {
     struct embi_far_auth auth = {0};
-    char region[32];
+    char region[EMBI_TRANSPORT_REGION];
     if (mode & EMBI_IO_WRITE)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "an address is read, not written");
     emb_status status = refuse_userinfo(url, err);

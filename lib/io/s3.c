@@ -62,7 +62,7 @@ static void make_address(const struct embi_s3 *s3, const struct object *o, const
 static bool is_region(const char *s)
 {
     size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-");
-    return n > 0 && n < 32 && s[n] == 0;
+    return n > 0 && n < EMBI_TRANSPORT_REGION && s[n] == 0;
 }
 
 static emb_status check(const struct embi_s3 *s3, const char *url, emb_err *err)
@@ -101,7 +101,7 @@ static emb_status give_keys(const struct embi_s3 *s3, const char *region,
 
 /* `other`: where the bucket is, if it is not in that region, else "". */
 static emb_status open_in(const struct embi_env *env, const struct object *o, const char *region,
-                          char other[32], struct embi_io **io, emb_err *err)
+                          char other[EMBI_TRANSPORT_REGION], struct embi_io **io, emb_err *err)
 {
     static const struct embi_s3 nothing = {0};
     const struct embi_s3 *s3 = env->s3 ? env->s3 : &nothing;
@@ -126,7 +126,7 @@ static emb_status s3_open(const struct embi_env *env, const char *url, unsigned 
                           struct embi_io **io, emb_err *err)
 {
     struct object o;
-    char other[32] = "", none[32];
+    char other[EMBI_TRANSPORT_REGION] = "", none[EMBI_TRANSPORT_REGION];
     const char *region = env->s3 && env->s3->region ? env->s3->region : default_region;
     if (mode & EMBI_IO_WRITE)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "an address is read, not written");

@@ -17,6 +17,7 @@
 #define EMBI_TRANSPORT_ABI 2
 
 #define EMBI_TRANSPORT_UNKNOWN UINT64_MAX /* a length that the server does not say */
+#define EMBI_TRANSPORT_REGION  32
 #define EMBI_TRANSPORT_TEXT    256
 
 /* Which version of a content it is, and for how long that may be believed. */
@@ -80,8 +81,8 @@ struct embi_transport {
     /* The version that the session is of, after a get that succeeded. */
     void (*version)(void *session, struct embi_version *version);
 
-    /* Where the last answer said that the S3 bucket is, "" where it did not; the session's own. */
-    const char *(*region)(void *session);
+    /* Where the last answer said that the S3 bucket is, or "". */
+    void (*region)(void *session, char region[EMBI_TRANSPORT_REGION]);
 
     void (*close)(void *session);
 };

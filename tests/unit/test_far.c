@@ -75,10 +75,10 @@ static void version(void *session, struct embi_version *v)
     *v = (struct embi_version){.total = SIZE, .max_age_s = -1};
 }
 
-static const char *region(void *session)
+static void region(void *session, char name[EMBI_TRANSPORT_REGION])
 {
     (void)session;
-    return "";
+    *name = 0;
 }
 
 static emb_status transport(const struct embi_env *e, const struct embi_transport **t,
