@@ -35,10 +35,9 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-static const char *first_variable(const char *name, const char *other)
+static const char *first(const char *value, const char *other)
 {
-    const char *value = variable(name);
-    return value ? value : variable(other);
+    return value ? value : other;
 }
 
 static void read_env(struct run_env *env)
@@ -50,16 +49,16 @@ static void read_env(struct run_env *env)
     env->disable_cpu = variable("EMB_DISABLE_CPU");
     env->plugin_path = variable("EMB_PLUGIN_PATH");
     env->temp_dir = variable("TMPDIR");
-    env->ca_file = first_variable("CURL_CA_BUNDLE", "SSL_CERT_FILE");
+    env->ca_file = first(variable("CURL_CA_BUNDLE"), variable("SSL_CERT_FILE"));
     env->netrc = variable("NETRC");
     env->s3_access_key = variable("AWS_ACCESS_KEY_ID");
     env->s3_secret_key = variable("AWS_SECRET_ACCESS_KEY");
     env->s3_token = variable("AWS_SESSION_TOKEN");
-    env->s3_region = first_variable("AWS_REGION", "AWS_DEFAULT_REGION");
-    env->s3_endpoint = first_variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
+    env->s3_region = first(variable("AWS_REGION"), variable("AWS_DEFAULT_REGION"));
+    env->s3_endpoint = first(variable("AWS_ENDPOINT_URL_S3"), variable("AWS_ENDPOINT_URL"));
     env->cache = variable("EMBTOOL_CACHE");
     env->cache_bytes = variable("EMBTOOL_CACHE_BYTES");
-    env->hf_hub_cache = first_variable("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE");
+    env->hf_hub_cache = first(variable("HF_HUB_CACHE"), variable("HUGGINGFACE_HUB_CACHE"));
     env->hf_home = variable("HF_HOME");
     env->xdg_cache_home = variable("XDG_CACHE_HOME");
     env->home = variable("HOME");

@@ -161,7 +161,7 @@ emb_status emb_cache_list(const char *path, emb_cache *cache, emb_err *err)
         if (!cache->list)
             status = embi_fail_memory(err, items.n * sizeof *cache->list, "a list of files");
     }
-    for (size_t i = 0; !status && i < items.n; i++) {
+    for (size_t i = 0; !status && cache->list && i < items.n; i++) {
         cache->n = i + 1;
         if (!describe(dir.fd, &items.list[i], &cache->list[i]))
             status = embi_fail_memory(err, 0, "a list of files");

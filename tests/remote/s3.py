@@ -172,7 +172,10 @@ def moto():
     place, wanted = ROOT / "build/moto", (Path(__file__).parent / "requirements.txt").read_text()
     done = place / "done"
     if not done.exists() or done.read_text() != wanted:
-        venv.create(place, with_pip=True, clear=True)
+        try:
+            venv.create(place, with_pip=True, clear=True)
+        except (OSError, subprocess.CalledProcessError) as e:
+            raise Skip(f"moto: no virtual environment: {e}") from e
         r = subprocess.run([place / "bin/python", "-m", "pip", "--disable-pip-version-check", "install", "-q", "-r",
                             Path(__file__).parent / "requirements.txt"], capture_output=True, text=True)
         if r.returncode:

@@ -147,7 +147,11 @@ Test(reading, unknown_kinds_of_address)
     cr_assert_str_eq(err.msg, "an address is read, not written");
     cr_assert_eq(embi_io_open(&env, "HTTP://h/t", EMBI_IO_READ, &io, &err), EMB_DEVICE);
     cr_assert_eq(embi_io_open(&env, "s3://b/k", EMBI_IO_WRITE, &io, &err), EMB_UNSUPPORTED);
-    cr_assert_str_eq(err.msg, "s3:// is not a kind of address this build writes");
+    cr_assert_str_eq(err.msg, "an address is read, not written");
+    cr_assert_eq(embi_io_open(&env, "S3://b/k", EMBI_IO_READ, &io, &err), EMB_DEVICE);
+    cr_assert_eq(embi_io_open(&env, "s3://b", EMBI_IO_READ, &io, &err), EMB_BAD_ARG);
+    cr_assert_eq(embi_io_open(&env, "gs://b/k", EMBI_IO_WRITE, &io, &err), EMB_UNSUPPORTED);
+    cr_assert_str_eq(err.msg, "gs:// is not a kind of address this build writes");
     /* Paths, all of them: */
     static const char *const paths[] = {"://x", "3s://x", "a/b://c", "a:/b", "a b://c"};
     for (size_t i = 0; i < EMBI_LEN(paths); i++) {
