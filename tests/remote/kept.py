@@ -176,10 +176,15 @@ def another_version_while_fresh():
     def model(sign, rows):
         return far.safetensors({"embedding.weight": far.tensor([[float(sign * i)] * DIMS for i in range(rows)])},
                                meta={"about": "x" * 5000})
-    longer = model(-1, ROWS + 1)
-    for body, good in ((model(-1, ROWS), True), (longer, False)):
+    def pair(sign):
+        """Two tables of one size: where the first was there is the second now, and the other way round."""
+        names = ("embedding.weight", "other.weight")
+        tables = {n: far.tensor([[float(s * i)] * DIMS for i in range(ROWS)]) for n, s in zip(names, (sign, 2 * sign))}
+        return far.safetensors(tables if sign > 0 else dict(reversed(tables.items())), meta={"about": "x" * 5000})
+    assert len(pair(1)) == len(pair(-1))
+    for before, body, good in ((model(1, ROWS), model(-1, ROWS), True), (model(1, ROWS), model(-1, ROWS + 1), False), (pair(1), pair(-1), False)):
         with folder() as d:
-            now = [model(1, ROWS), '"v1"']
+            now = [before, '"v1"']
             with Server(lambda q: files(q, now[0], {"ETag": now[1]})) as s:
                 url = f"{s.url}/m.safetensors"
                 rows_of(url, d, 9999)
@@ -350,6 +355,10 @@ def listed_and_cleared():
         o = json.loads(run("cache", "ls", "--json", env={"EMBTOOL_CACHE": d}).stdout.splitlines()[0])
         assert o["url"] == f"{s.url}/b" and o["etag"] == '"v1"' and o["size"] == len(BIG), o
         assert abs(o["used"] - time.time()) < 60 and abs(o["checked"] - time.time()) < 60, o
+        for path in entries(d):
+            os.utime(path, (1000, time.time()))
+        for _ in range(2):                                          # to look is no use
+            assert all(json.loads(x)["used"] == 1000 for x in run("cache", "ls", "--json", "--cache", d).stdout.splitlines())
         r = run("cache", "clear", f"{s.url}/a?v=3", "--cache", d)
         assert r.returncode == 0 and b"2 files removed" in r.stderr and len(entries(d)) == 1, r
         entries(d)[0].write_bytes(b"rubbish")
