@@ -18,7 +18,7 @@
 #define PARALLEL_BYTES (1u << 19)
 
 /* Of a table on a server, that are asked for at a time. */
-#define FAR_BYTES (1u << 20)
+#define FAR_ROWS 65536
 
 #define CACHE_LINE     64
 #define PREFETCH_BYTES 4096
@@ -159,11 +159,11 @@ static emb_status make_rows(void *arg, uint64_t first, emb_block *block, emb_err
     return status;
 }
 
-/* Of a table on a server a part at a time, since what was asked for is kept until it is written. */
+/* Of a table on a server a part at a time, but many together: each part is asked for with as few
+ * requests as pay. */
 static size_t rows_at_once(const emb_table *t, size_t n)
 {
-    size_t row_bytes = embi_max(embi_layout_row_bytes(&t->layout), 1);
-    return embi_io_is_far(t->io) ? embi_min(n, embi_max(FAR_BYTES / row_bytes, 1)) : n;
+    return embi_io_is_far(t->io) ? embi_min(n, FAR_ROWS) : n;
 }
 
 emb_status emb_writer_put_rows(emb_writer *w, const emb_table *t, const uint64_t *rows, size_t n,

@@ -189,4 +189,14 @@ def ten_thousand_rows():
         assert not log, len(log)
 
 
-CHECKS = [ten_rows, round_trips, ten_thousand_rows]
+def other_outputs():
+    """Text, JSON, unit rows and pooled ones ask for the rows of a list together as well: 400 rows, at most 200 requests."""
+    rows = sorted(random.Random(4).sample(range(ROWS), 400))
+    for more in ((), ("--json",), ("--normalize", "-O", "npy"), ("--pool", "mean", "-O", "raw")):
+        with shard(rows) as (fd, size), keeping(fd, size) as (port, log):
+            r = run("lookup", "-q", "-t", f"http://127.0.0.1:{port}/m.safetensors", *more, input=" ".join(map(str, rows)).encode())
+            assert r.returncode == 0 and len(r.stdout) > DIMS, (more, r.stderr)
+            assert len(log) <= 200, (more, len(log))
+
+
+CHECKS = [ten_rows, other_outputs, round_trips, ten_thousand_rows]
