@@ -11,7 +11,7 @@
 /* acc[r][q] += the VL products at `at` of each row and query, of the last `left` lanes alone; with
  * norms, acc[r][queries] += the squares. */
 static inline __attribute__((always_inline)) void DOT(step)(vec acc[4][DOT_QUERIES],
-                                                            const void *const *rows, size_t n,
+                                                            const void *const rows[4],
                                                             const float *q, size_t d,
                                                             size_t queries, bool norms, size_t at,
                                                             size_t left)
@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) void DOT(step)(vec acc[4][DOT_QUERI
     for (size_t j = 0; j < queries; j++)
         piece[j] = VLOADQ(q + j * d + at);
     UNROLL
-    for (size_t r = 0; r < n; r++) {
+    for (size_t r = 0; r < 4; r++) {
         vec x = LOAD(AT((const unsigned char *)rows[r], at));
         if (left < VL)
             x = VKEEP(x, left);
@@ -43,9 +43,10 @@ static inline __attribute__((always_inline)) void DOT(give)(vec acc[4][DOT_QUERI
         out[r] = add ? out[r] + sums[r] : sums[r];
 }
 
-/* Dimensions first .. end - 1 of n rows (1 or 4): out[j * ld + r] and, with norms, norm2[r], or +=
- * after the first block. What is left over after whole vectors is the end of the row, d >= VL. */
-static inline __attribute__((always_inline)) void DOT(tile)(const void *const *rows, size_t n,
+/* Dimensions first .. end - 1 of four rows, of which n count: out[j * ld + r] and, with norms,
+ * norm2[r], or += after the first block. What is left over after whole vectors is the end of the
+ * row, d >= VL. */
+static inline __attribute__((always_inline)) void DOT(tile)(const void *const rows[4], size_t n,
                                                             uint32_t d, size_t first, size_t end,
                                                             const float *q, size_t queries,
                                                             bool norms, const char *ahead,
@@ -61,12 +62,12 @@ static inline __attribute__((always_inline)) void DOT(tile)(const void *const *r
     for (; i + VL <= end; i += VL) {
         if (ahead)
             UNROLL
-        for (size_t r = 0; r < n; r++)
+        for (size_t r = 0; r < 4; r++)
             __builtin_prefetch(ahead + (i + r * d) * ELEMENT_BYTES, 0, 2);
-        DOT(step)(acc, rows, n, q, d, queries, norms, i, VL);
+        DOT(step)(acc, rows, q, d, queries, norms, i, VL);
     }
     if (i < end)
-        DOT(step)(acc, rows, n, q, d, queries, norms, d - VL, d - i);
+        DOT(step)(acc, rows, q, d, queries, norms, d - VL, d - i);
     UNROLL
     for (size_t j = 0; j < queries; j++)
         DOT(give)(acc, j, n, first > 0, out + j * ld);
@@ -75,38 +76,37 @@ static inline __attribute__((always_inline)) void DOT(tile)(const void *const *r
 }
 
 /* norm2 may be NULL: then there is room for one query more. */
-static void DOT(any_tile)(const void *const *rows, size_t n, uint32_t d, size_t first, size_t end,
+static void DOT(any_tile)(const void *const rows[4], size_t n, uint32_t d, size_t first, size_t end,
                           const float *q, size_t queries, const char *ahead, float *out, size_t ld,
                           float *norm2)
 {
-#define TILE_OF(count, rows_, norms)                                      \
-    if (queries == (count) && n == (rows_) && (norm2 != NULL) == (norms)) \
-        DOT(tile)(rows, rows_, d, first, end, q, count, norms, ahead, out, ld, norm2);
-#define TILE(count)             \
-    TILE_OF(count, 4, false)    \
-    TILE_OF(count, 1, false)    \
-    TILE_OF((count)-1, 4, true) \
-    TILE_OF((count)-1, 1, true)
+#define TILE(count)                                                               \
+    if (queries == (count) && !norm2)                                             \
+        DOT(tile)(rows, n, d, first, end, q, count, false, ahead, out, ld, NULL); \
+    else if (queries == (count)-1 && norm2)                                       \
+        DOT(tile)(rows, n, d, first, end, q, (count)-1, true, ahead, out, ld, norm2);
     DOT_TILES(TILE)
 #undef TILE
-#undef TILE_OF
 }
 
 /* One block of dimensions of all rows, in tiles of nearly equal size of the norms, which count as a
- * query before the first, and the queries. */
+ * query before the first, and the queries. Where there are fewer than four rows one is multiplied
+ * several times. */
 static void DOT(block)(const void *const *rows, size_t n, uint32_t d, size_t first, size_t end,
                        const float *q, size_t queries, const char *next, float *out, size_t ld,
                        float *norm2)
 {
     size_t norms = norm2 ? 1 : 0, all = queries + norms,
            tiles = (all + DOT_QUERIES - 1) / DOT_QUERIES;
-    for (size_t r = 0, some; r < n; r += some) {
-        some = n - r >= 4 ? 4 : 1;
+    for (size_t r = 0; r < n; r += 4) {
+        size_t some = embi_min(n - r, 4), last = r + some - 1;
+        const void *const four[4] = {rows[r], rows[embi_min(r + 1, last)],
+                                     rows[embi_min(r + 2, last)], rows[last]};
         const char *ahead = next ? next + r * d * ELEMENT_BYTES : NULL;
         for (size_t t = 0, j = 0; t < tiles; t++) {
             size_t after = all * (t + 1) / tiles - norms;
             DOT(any_tile)
-            (rows + r, some, d, first, end, q + j * d, after - j, t == 0 ? ahead : NULL,
+            (four, some, d, first, end, q + j * d, after - j, t == 0 ? ahead : NULL,
              out + j * ld + r, ld, t == 0 && norm2 ? norm2 + r : NULL);
             j = after;
         }
