@@ -10,6 +10,7 @@
 #define EMBI_NUM_HALF_H
 
 #include "util/base.h"
+#include "util/both.h"
 
 /* Codes are magnitudes here, the sign bit apart. */
 struct embi_small {
@@ -31,28 +32,28 @@ static const struct embi_small embi_small_e5m2fnuz = {7, 2, 16, 0x7F, 0x80, 0x80
 
 #define EMBI_E8M0_NAN 0xFFu
 
-static inline uint32_t embi_f32_bits(float x)
+EMBI_BOTH static inline uint32_t embi_f32_bits(float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-static inline float embi_f32_of(uint32_t bits)
+EMBI_BOTH static inline float embi_f32_of(uint32_t bits)
 {
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-static inline uint64_t embi_f64_bits(double x)
+EMBI_BOTH static inline uint64_t embi_f64_bits(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-static inline double embi_f64_of(uint64_t bits)
+EMBI_BOTH static inline double embi_f64_of(uint64_t bits)
 {
     double x;
     memcpy(&x, &bits, sizeof x);
@@ -81,7 +82,7 @@ static inline float embi_f32_from_f16(uint16_t code)
     return embi_f32_of(sign | embi_f32_bits(embi_small_magnitude(magnitude, 10, 15)));
 }
 
-static inline float embi_f32_from_bf16(uint16_t code)
+EMBI_BOTH static inline float embi_f32_from_bf16(uint16_t code)
 {
     return embi_f32_of((uint32_t)code << 16);
 }
@@ -174,7 +175,7 @@ static inline uint16_t embi_f16_from_f32(float x)
     return (uint16_t)embi_small_from_f64((double)x, &embi_small_f16, &overflow);
 }
 
-static inline uint16_t embi_bf16_from_f32(float x)
+EMBI_BOTH static inline uint16_t embi_bf16_from_f32(float x)
 {
     uint32_t bits = embi_f32_bits(x);
     if ((bits & 0x7FFFFFFFu) > 0x7F800000u)

@@ -19,7 +19,7 @@
 
 /* ln u for u in [2^-32, 1]. u = m * 2^e with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh s with
  * s = (m - 1) / (m + 1), |s| < 0.172. ln 2 is split so that e times its first part is exact. */
-static inline float embi_log_f32(float u)
+EMBI_BOTH static inline float embi_log_f32(float u)
 {
     const uint32_t sqrt_half = 0x3f3504f3; /* bits of sqrt(1/2) */
     uint32_t above = embi_f32_bits(u) - sqrt_half;
@@ -37,7 +37,7 @@ static inline float embi_log_f32(float u)
 }
 
 /* The same for f64 and u in [2^-53, 1]. */
-static inline double embi_log_f64(double u)
+EMBI_BOTH static inline double embi_log_f64(double u)
 {
     const uint64_t sqrt_half = 0x3fe6a09e667f3bcd;
     uint64_t above = embi_f64_bits(u) - sqrt_half;
@@ -61,7 +61,7 @@ static inline double embi_log_f64(double u)
 }
 
 /* cos and sin of y in [-pi/4, pi/4]. */
-static inline float embi_cos_f32(float y)
+EMBI_BOTH static inline float embi_cos_f32(float y)
 {
     float z = y * y;
     float p = -1.0f / 3628800;
@@ -72,7 +72,7 @@ static inline float embi_cos_f32(float y)
     return p * z + 1.0f;
 }
 
-static inline float embi_sin_f32(float y)
+EMBI_BOTH static inline float embi_sin_f32(float y)
 {
     float z = y * y;
     float p = 1.0f / 362880;
@@ -82,7 +82,7 @@ static inline float embi_sin_f32(float y)
     return y + y * (z * p);
 }
 
-static inline double embi_cos_f64(double y)
+EMBI_BOTH static inline double embi_cos_f64(double y)
 {
     double z = y * y;
     double p = 1.0 / 20922789888000;
@@ -96,7 +96,7 @@ static inline double embi_cos_f64(double y)
     return p * z + 1.0;
 }
 
-static inline double embi_sin_f64(double y)
+EMBI_BOTH static inline double embi_sin_f64(double y)
 {
     double z = y * y;
     double p = 1.0 / 355687428096000;
@@ -113,7 +113,7 @@ static inline double embi_sin_f64(double y)
 /* Two deviates from 32 bits of radius and 32 of angle. u = (radius / 2) * 2^-31 + 2^-32, so that
  * the longest vector is sqrt(64 ln 2) = 6.66. The angle (a + 1/2) * 2 pi / 2^32 is reduced as an
  * integer to the nearest quarter turn q and a rest in [-pi/4, pi/4], which costs no accuracy. */
-static inline void embi_normal_f32(uint32_t radius, uint32_t angle, float *a, float *b)
+EMBI_BOTH static inline void embi_normal_f32(uint32_t radius, uint32_t angle, float *a, float *b)
 {
     float u = (float)(int32_t)(radius >> 1) * 0x1p-31f + 0x1p-32f;
     float r = sqrtf(-2.0f * embi_log_f32(u));
@@ -127,7 +127,7 @@ static inline void embi_normal_f32(uint32_t radius, uint32_t angle, float *a, fl
 }
 
 /* The same from 64 bits each: u = (radius / 2^11 + 1) * 2^-53, the longest vector is 8.57. */
-static inline void embi_normal_f64(uint64_t radius, uint64_t angle, double *a, double *b)
+EMBI_BOTH static inline void embi_normal_f64(uint64_t radius, uint64_t angle, double *a, double *b)
 {
     double u = (double)(int64_t)((radius >> 11) + 1) * 0x1p-53;
     double r = sqrt(-2.0 * embi_log_f64(u));

@@ -1,14 +1,13 @@
 /* draw.c - random elements of a table; see draw.h, which is the specification.
  *
  * Work goes in tiles through small arrays, word by word, so that each loop is simple enough to
- * become vector code. Every arithmetic step of an element is the same in the tile loops and in
- * `again`, which draws single elements anew: both use the functions of normal.h.
+ * become vector code. Every arithmetic step of an element is the same in the tile loops and where a
+ * single element is drawn anew: both use the functions of num/deviates.h.
  */
 #include "ops/draw.h"
 
+#include "num/deviates.h"
 #include "num/kern.h"
-#include "num/normal.h"
-#include "util/rng.h"
 
 #include <math.h>
 
@@ -19,20 +18,12 @@ struct words {
     uint32_t w[4][TILE_BLOCKS];
 };
 
-static void counter_of(const struct embi_draw *d, uint64_t row, uint32_t block, uint32_t attempt,
-                       uint32_t counter[4])
+static void counter_of(const struct embi_draw *d, uint64_t row, uint32_t block, uint32_t counter[4])
 {
     counter[0] = block;
     counter[1] = (uint32_t)row;
-    counter[2] = (uint32_t)(row >> 32) | attempt << 16;
+    counter[2] = (uint32_t)(row >> 32);
     counter[3] = d->stream;
-}
-
-static void philox(const struct embi_draw *d, uint64_t row, uint32_t block, uint32_t attempt,
-                   uint32_t out[4])
-{
-    counter_of(d, row, block, attempt, out);
-    embi_philox(out, d->key, out);
 }
 
 /* Blocks first .. first+n-1 of a row. */
@@ -40,59 +31,15 @@ static void fill(const struct embi_draw *d, uint64_t row, uint32_t first, size_t
                  struct words *out)
 {
     uint32_t counter[4];
-    counter_of(d, row, first, 0, counter);
+    counter_of(d, row, first, counter);
     d->kern->random_words(out->w[0], TILE_BLOCKS, counter, d->key, n);
-}
-
-static float uniform_f32(uint32_t w)
-{
-    return ((float)(int32_t)(w ^ 1u << 31) + 0.5f) * 0x1p-31f;
-}
-
-static double uniform_f64(uint64_t x)
-{
-    return ((double)((int64_t)(x ^ 1ull << 63) >> 11) + 0.5) * 0x1p-52;
-}
-
-static uint64_t join(uint32_t low, uint32_t high)
-{
-    return low | (uint64_t)high << 32;
-}
-
-/* The element at a column, of attempt 1, 2 ... (attempt 0 was outside). That all 65535 fail has a
- * probability of 10^-87000; the loop must end all the same. */
-static float again_f32(const struct embi_draw *d, uint64_t row, uint32_t column)
-{
-    for (uint32_t attempt = 1; attempt < 1u << 16; attempt++) {
-        uint32_t w[4];
-        float z[4];
-        philox(d, row, column / 4, attempt, w);
-        embi_normal_f32(w[0], w[1], &z[0], &z[1]);
-        embi_normal_f32(w[2], w[3], &z[2], &z[3]);
-        if (fabsf(z[column % 4]) <= 2.0f)
-            return z[column % 4];
-    }
-    return 0;
-}
-
-static double again_f64(const struct embi_draw *d, uint64_t row, uint32_t column)
-{
-    for (uint32_t attempt = 1; attempt < 1u << 16; attempt++) {
-        uint32_t w[4];
-        double z[2];
-        philox(d, row, column / 2, attempt, w);
-        embi_normal_f64(join(w[0], w[1]), join(w[2], w[3]), &z[0], &z[1]);
-        if (fabs(z[column % 2]) <= 2.0)
-            return z[column % 2];
-    }
-    return 0;
 }
 
 static void uniforms_f32(const struct words *w, size_t blocks, float *out)
 {
     for (size_t i = 0; i < blocks; i++)
         for (size_t k = 0; k < 4; k++)
-            out[4 * i + k] = uniform_f32(w->w[k][i]);
+            out[4 * i + k] = embi_uniform_f32(w->w[k][i]);
 }
 
 void embi_draw_f32(const struct embi_draw *d, uint64_t row, uint32_t column, size_t n, float *out)
@@ -108,7 +55,7 @@ void embi_draw_f32(const struct embi_draw *d, uint64_t row, uint32_t column, siz
     if (d->dist == EMB_TRUNCATED)
         for (size_t i = 0; i < n; i++)
             if (!(fabsf(out[i]) <= 2.0f))
-                out[i] = again_f32(d, row, column + (uint32_t)i);
+                out[i] = embi_draw_again_f32(row, column + (uint32_t)i, d->stream, d->key);
     for (size_t i = 0; i < n; i++)
         out[i] *= scale;
 }
@@ -116,10 +63,11 @@ void embi_draw_f32(const struct embi_draw *d, uint64_t row, uint32_t column, siz
 static void pairs_f64(const struct embi_draw *d, const struct words *w, size_t blocks, double *out)
 {
     for (size_t i = 0; i < blocks; i++) {
-        uint64_t x0 = join(w->w[0][i], w->w[1][i]), x1 = join(w->w[2][i], w->w[3][i]);
+        uint64_t x0 = embi_draw_join(w->w[0][i], w->w[1][i]),
+                 x1 = embi_draw_join(w->w[2][i], w->w[3][i]);
         if (d->dist == EMB_UNIFORM) {
-            out[2 * i] = uniform_f64(x0);
-            out[2 * i + 1] = uniform_f64(x1);
+            out[2 * i] = embi_uniform_f64(x0);
+            out[2 * i + 1] = embi_uniform_f64(x1);
         } else {
             embi_normal_f64(x0, x1, &out[2 * i], &out[2 * i + 1]);
         }
@@ -138,7 +86,7 @@ void embi_draw_f64(const struct embi_draw *d, uint64_t row, uint32_t column, siz
     if (d->dist == EMB_TRUNCATED)
         for (size_t i = 0; i < n; i++)
             if (!(fabs(out[i]) <= 2.0))
-                out[i] = again_f64(d, row, column + (uint32_t)i);
+                out[i] = embi_draw_again_f64(row, column + (uint32_t)i, d->stream, d->key);
     for (size_t i = 0; i < n; i++)
         out[i] *= d->scale;
 }

@@ -14,6 +14,8 @@
 #ifndef EMBI_RNG_H
 #define EMBI_RNG_H
 
+#include "util/both.h"
+
 #include <stdint.h>
 
 #define EMBI_PHILOX_ROUNDS 10
@@ -24,7 +26,8 @@
 
 /* out[0..3] = the block at counter ctr[0..3] (word 0 is the least significant) of stream key[0..1].
  * out may be the same array as ctr. */
-static inline void embi_philox(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4])
+EMBI_BOTH static inline void embi_philox(const uint32_t ctr[4], const uint32_t key[2],
+                                         uint32_t out[4])
 {
     uint32_t x0 = ctr[0], x1 = ctr[1], x2 = ctr[2], x3 = ctr[3];
     uint32_t k0 = key[0], k1 = key[1];
