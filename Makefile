@@ -2,7 +2,7 @@
 #
 #   make                 the program and the library
 #   make deps            what that needs, by apt (deps-test: what the checks need)
-#   make check           all tests; also check-unit -kern -cli -cases -golden -docs -install -peers -cost, lint
+#   make check           all tests; also check-unit -kern -cuda -cli -cases -golden -docs -install -peers -cost, lint
 #   make check-fuzz      the fuzz targets, FUZZ_SECONDS each (make fuzz builds them, with clang)
 #   make SAN=asan check  the same under AddressSanitizer and UBSan (SAN=tsan: ThreadSanitizer)
 #   make coverage        lines that the tests reach, by file (COV=1: a build that counts them)
@@ -76,17 +76,26 @@ override CFLAGS += $(CSTD) $(OPT) $(EXACT) $(WARN) $(SANFLAGS) -fvisibility=hidd
 CPPFLAGS += -Ilib $(ZLIB_CFLAGS) $(TEXT_CFLAGS)
 LDLIBS   := $(ZLIB_LIBS) $(TEXT_LIBS) -pthread -lm -ldl
 
+# The kernels of the CUDA plugin want nvcc, and nothing else of the toolkit: the driver is opened at run time.
+NVCC      ?= $(shell command -v nvcc 2>/dev/null)
+have_nvcc := $(if $(NVCC),$(shell $(NVCC) --version >/dev/null 2>&1 && echo yes))
+CUDA_SMS  ?= 80 86 89 90 100
+# As exact as EXACT, in nvcc's words.
+NVCCFLAGS := -std=c++17 -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true --threads 0 -Xcudafe --display_error_number \
+             $(if $(WERROR),-Werror all-warnings) $(foreach s,$(CUDA_SMS),-gencode arch=compute_$s,code=sm_$s) \
+             -gencode arch=compute_$(firstword $(CUDA_SMS)),code=compute_$(firstword $(CUDA_SMS))
+
 # The version is said in emb.h, once. The soname has what changes with the library's interface: the first number, and
 # while that is 0, the second.
 version   := $(shell sed -n 's/^.define EMB_VERSION "\(.*\)"/\1/p' lib/emb.h)
 numbers   := $(subst ., ,$(version))
 soversion := $(patsubst 0,0.$(word 2,$(numbers)),$(firstword $(numbers)))
 
-lib_src := $(filter-out lib/blas/% lib/http/%,$(wildcard lib/*/*.c))
+lib_src := $(filter-out lib/blas/% lib/http/% lib/cuda/%,$(wildcard lib/*/*.c))
 cmd_src := $(wildcard cmd/*.c)
 gen_src := $(wildcard cmd/gen/*.c)
 lib_obj := $(lib_src:%.c=$(BUILD)/%.o)
-plugin_obj := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/blas/*.c lib/http/*.c))
+plugin_obj := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/blas/*.c lib/http/*.c lib/cuda/*.c))
 cmd_obj := $(cmd_src:%.c=$(BUILD)/%.o)
 gen_obj := $(gen_src:%.c=$(BUILD)/%.o)
 
@@ -99,8 +108,9 @@ $(patsubst %,$(BUILD)/lib/num/%_avx512.o,fields kern): CFLAGS += -mavx2 -mfma -m
 endif
 
 # Plugins that there are, and those that this build makes.
-every_plugin := $(BUILD)/lib/embtool/libemb-blas.so $(BUILD)/lib/embtool/libemb-http.so
-plugins := $(if $(have_blas),$(filter %-blas.so,$(every_plugin))) $(if $(have_curl),$(filter %-http.so,$(every_plugin)))
+every_plugin := $(patsubst %,$(BUILD)/lib/embtool/libemb-%.so,blas http cuda)
+plugins := $(if $(have_blas),$(filter %-blas.so,$(every_plugin))) $(if $(have_curl),$(filter %-http.so,$(every_plugin))) \
+           $(if $(have_nvcc),$(filter %-cuda.so,$(every_plugin)))
 $(BUILD)/lib/blas/%.o: CPPFLAGS += $(BLAS_CFLAGS)
 $(BUILD)/lib/http/%.o: CPPFLAGS += $(CURL_CFLAGS)
 
@@ -156,6 +166,23 @@ $(BUILD)/lib/embtool/libemb-http.so: $(filter $(BUILD)/lib/http/%,$(plugin_obj))
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(run)$(CC) $(SANFLAGS) -shared $(LDFLAGS) $^ $(CURL_LIBS) -o $@
+
+# The host's side of the CUDA plugin, without its kernels: the tests put others in their place.
+cuda_host := $(filter-out %/image.o,$(filter $(BUILD)/lib/cuda/%,$(plugin_obj)))
+
+$(BUILD)/lib/cuda/kernels.fatbin: lib/cuda/kernels.cu $(wildcard lib/cuda/*.cuh lib/cuda/*.h) lib/dev/cuda.h \
+                                  lib/num/deviates.h lib/num/normal.h lib/num/half.h lib/util/rng.h lib/util/both.h
+	@mkdir -p $(@D)
+	$(call say,NVCC,$@)
+	$(run)$(NVCC) -Ilib $(NVCCFLAGS) -fatbin $< -o $@
+
+$(BUILD)/lib/cuda/image.o: CPPFLAGS += -DEMBI_CUDA_FATBIN='"$(BUILD)/lib/cuda/kernels.fatbin"'
+$(BUILD)/lib/cuda/image.o: $(BUILD)/lib/cuda/kernels.fatbin
+
+$(BUILD)/lib/embtool/libemb-cuda.so: $(cuda_host) $(BUILD)/lib/cuda/image.o
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) -shared $(LDFLAGS) $^ -ldl -o $@
 
 # ---------------------------------------------------------------- man pages and completion
 
@@ -244,6 +271,57 @@ $(fakes): $(BUILD)/%/libemb-blas.so: %.c lib/dev/blas.h
 	$(call say,LD,$@)
 	$(run)$(CC) $(CPPFLAGS) $(CSTD) $(WARN) $(SANFLAGS) -fPIC -shared $(LDFLAGS) $< -o $@
 
+# The kernels of lib/cuda as C++, on a shim (tests/gpu/shim.h); a plugin without theirs; and a driver that runs them on
+# the shim, for that plugin. ThreadSanitizer does not know fibres, which are written for x86-64.
+CXX      ?= c++
+CXXFLAGS += -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) \
+            $(SANFLAGS) -fPIC -fvisibility=hidden
+gpu      := $(BUILD)/tests/gpu
+gpu_shim := $(gpu)/shim.o $(gpu)/kernels.o $(gpu)/kernels_cu.o
+gpu_made := $(if $(filter tsan,$(SAN))$(filter-out x86_64,$(shell uname -m)),,$(gpu)/kernels_main $(gpu)/plugin/libemb-cuda.so $(gpu)/driver/libcuda.so.1 \
+                                        $(gpu)/ops_main $(gpu)/other_abi/libemb-cuda.so $(gpu)/stranger/libemb-cuda.so)
+
+$(gpu)/%.o: tests/gpu/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(run)$(CXX) -Ilib -Itests/gpu $(CXXFLAGS) -MMD -MP -c $< -o $@
+
+$(gpu)/kernels_cu.o: lib/cuda/kernels.cu tests/gpu/shim.h
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(run)$(CXX) -Ilib -Itests/gpu $(CXXFLAGS) -MMD -MP -include tests/gpu/shim.h -x c++ -c $< -o $@
+
+$(gpu)/kernels_main: $(gpu)/kernels_main.o $(gpu_shim)
+	$(call say,LD,$@)
+	$(run)$(CXX) $(SANFLAGS) $(LDFLAGS) $^ -o $@
+
+$(gpu)/driver/libcuda.so.1: $(gpu)/fake_cuda.o $(gpu_shim)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(run)$(CXX) $(SANFLAGS) -shared -Wl,-soname,libcuda.so.1 $(LDFLAGS) $^ -o $@
+
+$(gpu)/host/%.o: lib/cuda/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(run)$(CC) -Itests/gpu/small $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(gpu)/plugin/libemb-cuda.so: $(cuda_host:$(BUILD)/lib/cuda/%=$(gpu)/host/%) $(gpu)/image.o
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) -shared $(LDFLAGS) $^ -ldl -o $@
+
+# Plugins as they should not be.
+$(gpu)/other_abi/libemb-cuda.so: tests/gpu/other_abi.c lib/dev/cuda.h
+$(gpu)/stranger/libemb-cuda.so: tests/plugins/stranger.c
+$(gpu)/other_abi/libemb-cuda.so $(gpu)/stranger/libemb-cuda.so:
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(run)$(CC) $(CPPFLAGS) $(CSTD) $(WARN) $(SANFLAGS) -fPIC -shared $(LDFLAGS) $< -o $@
+
+$(gpu)/ops_main: $(gpu)/ops_main.o $(BUILD)/libemb.a
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 # Criterion's macros are not clean under our warnings.
 $(unit_bin:=.o): WARN := -Wall -Wextra $(if $(WERROR),-Werror)
 
@@ -261,8 +339,8 @@ $(fuzz_bin): $(BUILD)/%: $(BUILD)/%.o $(fuzz_main) $(BUILD)/tests/fuzz/libcmd.a 
 
 $(fuzz_bin:=.o): CPPFLAGS += -Icmd
 
-tests := $(made) $(unit_bin) $(kern_bin) $(fault_bin) $(fakes) $(fuzz_bin) $(peer_bin)
-suites := unit kern cli cases golden bad faults fuzz docs install remote peers cost lint
+tests := $(made) $(unit_bin) $(kern_bin) $(fault_bin) $(fakes) $(fuzz_bin) $(peer_bin) $(gpu_made)
+suites := unit kern cuda cli cases golden bad faults fuzz docs install remote peers cost lint
 check = $(PYTHON) tests/check.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
 .PHONY: check $(suites:%=check-%) lint tests
@@ -388,4 +466,4 @@ clean:
 
 -include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(gen_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d) \
            $(fault_obj:.o=.d) $(fuzz_bin:=.d) $(bench_bin:=.d) $(BUILD)/tests/fuzz/replay.d \
-           $(peer_bin:=.d) $(plugin_obj:.o=.d))
+           $(peer_bin:=.d) $(plugin_obj:.o=.d) $(wildcard $(gpu)/*.d $(gpu)/host/*.d))

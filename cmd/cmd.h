@@ -66,6 +66,7 @@ struct run {
     struct opt_items items; /* arguments in order */
     struct run_env env;
     emb_ctx *ctx;
+    emb_device *device;            /* of --device, once it was looked for; NULL: the CPU */
     bool in_tty, out_tty, err_tty; /* which streams are terminals */
     size_t columns;                /* width of the terminal on stdout; 80 where there is none */
     const char *table_name;        /* of the table that open_table opened, for messages */

@@ -199,6 +199,26 @@ int load_blas(struct run *run, const char *option)
     return emb_ctx_blas(run->ctx, &about, &err) == EMB_OK ? EXIT_DONE : fail(run, option, &err);
 }
 
+int load_device(struct run *run)
+{
+    const char *name = run->common->device;
+    char option[64];
+    emb_err err;
+    if (!name || emb_ctx_device(run->ctx, name, &run->device, &err) == EMB_OK)
+        return EXIT_DONE;
+    snprintf(option, sizeof option, "--device %.40s", name);
+    return err.status == EMB_BAD_ARG ? usage_error(run, "--device: %s", err.msg)
+                                     : fail(run, option, &err);
+}
+
+int refuse_device(struct run *run, const char *what)
+{
+    const char *name = run->common->device;
+    if (!name || strcmp(name, "cpu") == 0 || strcmp(name, "auto") == 0)
+        return EXIT_DONE;
+    return usage_error(run, "%s is the CPU's: --device %s has no part in it", what, name);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * What is kept of servers
  */

@@ -26,6 +26,7 @@ struct common {
     bool json, force, raw_tokens;
     int sync; /* 1 --sync, -1 --no-sync */
     /* general */
+    const char *device;
     uint64_t threads, seed;
     bool has_threads, strict, quiet, verbose;
 };
@@ -112,6 +113,12 @@ struct common {
             "write to FILE, as JSON, what made the output: command, version, files read and "  \
             "written with their SHA-256",                                                      \
             .aliases = " provenance ")
+/* Who computes. */
+#define COMMON_DEVICE                                                                         \
+    OPT("device", 0, OPT_TEXT, COMMON_AT(device), "D",                                        \
+        "who computes: cpu (default), cuda, cuda:N (the GPU of that number), or auto: a GPU " \
+        "where there is one and a search is likely to be faster on it",                       \
+        .aliases = " gpu cuda ")
 #define COMMON_SEED OPT("seed", 0, OPT_COUNT, COMMON_AT(seed), "N", "of random numbers (default 0)")
 /* Every command has these, last. */
 #define COMMON_GENERAL                                                                      \
@@ -165,6 +172,13 @@ const char *cache_folder(const struct run *run, struct embi_buf *path);
 /* Loads the BLAS plugin before anything is read, for an option that needs it. Returns 0, or the
  * exit code after the message. */
 int load_blas(struct run *run, const char *option);
+
+/* run->device = what --device says, opened unless it is `auto`. Returns 0, or the exit code after
+ * the message. */
+int load_device(struct run *run);
+
+/* For what no device has a part in: a usage error where one was asked for, else 0. */
+int refuse_device(struct run *run, const char *what);
 
 /* ------------------------------------------------------------------------------------------------
  * Files

@@ -24,6 +24,7 @@ static const struct opt options[] = {
     OPT("padding-idx", 0, OPT_COUNT, AT(padding_idx), "I", "row I is zero",
         .given = AT(has_padding)),
     COMMON_SEED,
+    COMMON_DEVICE,
     COMMON_DTYPE,
     OPT_HEADING("Rows"),
     OPT("tokens", 0, OPT_TEXT, AT(tokens), "FILE", "tokens, one a line; V may then be left out",
@@ -210,6 +211,9 @@ static int run_init(struct run *run, void *opts)
         .how = {.size = sizeof plan.how, .std = o->has_std ? o->std : 0, .seed = o->common.seed},
     };
     int code = init_plan(&plan);
+    if (!code && !o->dry_run)
+        code = load_device(run);
+    plan.how.device = run->device;
     if (!code && !o->dry_run)
         code = write_tables(&plan);
     if (!code)

@@ -23,6 +23,7 @@ static const struct opt options[] = {
     OPT("softmax", 0, OPT_FLAG, AT(softmax), NULL,
         "probabilities: beside the logits in text, in place of them in arrays",
         .aliases = " probabilities probs "),
+    COMMON_DEVICE,
     OPT_HEADING("Output"),
     COMMON_OUTPUT,
     COMMON_FORMAT(LOGITS_FORMATS),
@@ -68,7 +69,7 @@ static int check_output(struct logits_run *l)
     if (c->dtype && (!emb_dtype_is_float(c->dtype) || c->dtype == EMB_F8_E8M0))
         return usage_error(l->run, "--dtype %s: expected f64, f32, f16, bf16 or a float of 8 bits",
                            emb_dtype_name(c->dtype));
-    return EXIT_DONE;
+    return is_array(l) ? refuse_device(l->run, "an array of logits") : EXIT_DONE;
 }
 
 static int check_options(struct logits_run *l)
@@ -141,8 +142,10 @@ static void note_model(struct logits_run *l)
 
 static int open_logits(struct logits_run *l)
 {
-    const emb_logits_opts opts = {
-        .size = sizeof opts, .as_model = l->opts->as_model, .temperature = l->opts->temperature};
+    const emb_logits_opts opts = {.size = sizeof opts,
+                                  .as_model = l->opts->as_model,
+                                  .temperature = l->opts->temperature,
+                                  .device = l->run->device};
     emb_err err;
     if (emb_logits_open(l->table, &opts, &l->logits, &err) != EMB_OK) {
         struct run *run = l->run;
@@ -182,7 +185,9 @@ static int run_logits(struct run *run, void *opts)
     if (code)
         return code;
     run->common->output_table = true;
-    code = open_table(run, &l.table, &l.info);
+    code = load_device(run);
+    if (!code)
+        code = open_table(run, &l.table, &l.info);
     if (!code)
         code = open_hidden(&l);
     if (!code)

@@ -28,6 +28,7 @@ static const struct opt options[] = {
         "how rows are found: by their place (default), or, to show that it is the same, as one-hot "
         "x "
         "table by OpenBLAS"),
+    COMMON_DEVICE,
     OPT_HEADING("What is made of them"),
     OPT("input-layer", 0, OPT_FLAG, AT(input_layer), NULL,
         "what the model hands to its first block: rows, positions, scale and all",
@@ -204,6 +205,8 @@ static int run_lookup(struct run *run, void *opts)
         code = lookup_check_pool(run, l.opts);
     if (!code && l.opts->via == VIA_MATMUL)
         code = load_blas(run, "--via matmul");
+    if (!code)
+        code = load_device(run);
     if (!code)
         code = open_table(run, &l.table, &l.info);
     if (code)

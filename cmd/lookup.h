@@ -59,6 +59,9 @@ struct pool {
     uint64_t line, count;
     double *weights; /* [V], or NULL */
     double *of_rows; /* [block_rows], those of a block */
+    /* Of a block that a device pools: the lines in it, at most block_rows. */
+    uint64_t *ends, *counts; /* NULL: the CPU pools */
+    double *sums;            /* [block_rows, D] */
 };
 
 struct lookup {

@@ -35,6 +35,8 @@ int lookup_check_input(struct run *run, const struct lookup_opts *o)
     if (o->via == VIA_MATMUL && (wants_input(o) || o->pool >= 0 || o->normalize))
         return usage_error(run,
                            "--via matmul shows what a lookup is: nothing else is made of rows");
+    if (o->via == VIA_MATMUL)
+        return refuse_device(run, "--via matmul");
     return EXIT_DONE;
 }
 
@@ -69,7 +71,8 @@ int lookup_open_input(struct lookup *l)
                               .input_layer = o->input_layer,
                               .positions = (emb_positions)o->positions,
                               .types = o->type_ids != NULL,
-                              .layer_norm = o->layer_norm};
+                              .layer_norm = o->layer_norm,
+                              .device = l->run->device};
     emb_err err;
     int code = read_scale(l->run, o->scale, &opts);
     if (code || !wants_input(o))
@@ -80,8 +83,10 @@ int lookup_open_input(struct lookup *l)
     in->line = UINT64_MAX;
     l->dims = in->info->dims;
     l->made = in->info->dtype;
+    if (!in->info->on_device)
+        code = refuse_device(l->run, "what is more than a row and one of learned positions");
     say_attention(l);
-    return EXIT_DONE;
+    return code;
 }
 
 int lookup_begin_input(struct lookup *l)

@@ -89,7 +89,7 @@ int lookup_make(struct lookup *l, const uint64_t *rows, const uint64_t *lines, s
         return lookup_make_input(l, rows, lines, n, block);
     if (l->opts->via == VIA_MATMUL)
         return lookup_multiply(l, rows, n, block);
-    if (emb_table_gather(l->table, rows, n, block, &err) != EMB_OK)
+    if (emb_device_gather(l->run->device, l->table, rows, n, block, &err) != EMB_OK)
         return fail(l->run, l->run->table_name, &err);
     return EXIT_DONE;
 }

@@ -205,9 +205,10 @@ static int print_version(struct run *run)
     int code = make_context(run);
     if (code)
         return code;
-    embi_buf_print(&text, "embtool %s\nhttp %s  blas %s  cuda no  kernels %s  threads %d\n",
+    embi_buf_print(&text, "embtool %s\nhttp %s  blas %s  cuda %s  kernels %s  threads %d\n",
                    emb_version(), emb_ctx_plugin(run->ctx, "http") ? "libcurl" : "no",
-                   emb_ctx_plugin(run->ctx, "blas") ? "openblas" : "no", emb_ctx_kernels(run->ctx),
+                   emb_ctx_plugin(run->ctx, "blas") ? "openblas" : "no",
+                   emb_ctx_plugin(run->ctx, "cuda") ? "driver" : "no", emb_ctx_kernels(run->ctx),
                    emb_ctx_threads(run->ctx));
     return print_text(run, STDOUT_FILENO, &text);
 }

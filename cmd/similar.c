@@ -48,6 +48,7 @@ static const struct opt options[] = {
     OPT("exclude", 0, OPT_LIST, AT(exclude), "TOKEN", "this row may not answer; repeatable"),
     OPT("include-query", 0, OPT_FLAG, AT(include_query), NULL, "rows of the query may answer it"),
     OPT("center", 0, OPT_FLAG, AT(center), NULL, "subtract the table's mean row first"),
+    COMMON_DEVICE,
     OPT("backend", 0, OPT_CHOICE, AT(backend), "auto|native|blas",
         "who multiplies: our own loops, OpenBLAS, or what is faster (default auto)"),
     OPT_HEADING("Scores instead of a search"),
@@ -105,6 +106,10 @@ static int check_search(struct run *run, const struct similar_opts *o)
                                 "part in it");
     if (o->method == METHOD_MUL && o->metric != EMB_COSINE)
         return usage_error(run, "--method mul is defined for the cosine metric alone");
+    if (o->method == METHOD_MUL)
+        return refuse_device(run, "--method mul");
+    if (o->backend != EMB_BACKEND_AUTO)
+        return refuse_device(run, "--backend");
     return EXIT_DONE;
 }
 
@@ -131,7 +136,7 @@ static int check_scores(struct run *run, const struct similar_opts *o, const cha
                            name);
     if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
         return usage_error(run, "%s writes text or JSON, not %s", name, format);
-    return EXIT_DONE;
+    return refuse_device(run, name);
 }
 
 static int open_queries(struct similar *s)
@@ -194,6 +199,8 @@ static int run_similar(struct run *run, void *opts)
         code = check_scores(run, s.opts, s.format);
     if (!code && s.opts->backend == EMB_BACKEND_BLAS)
         code = load_blas(run, "--backend blas");
+    if (!code)
+        code = load_device(run);
     if (!code)
         code = open_table(run, &s.table, &s.info);
     if (code)

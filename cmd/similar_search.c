@@ -115,7 +115,8 @@ static void search_opts(const struct search *x, emb_search_opts *o)
                            .exclude = (const uint64_t *)(const void *)x->exclude.s,
                            .exclude_ends = x->ends,
                            .center = s->center,
-                           .backend = (emb_backend)s->opts->backend};
+                           .backend = (emb_backend)s->opts->backend,
+                           .device = s->run->device};
 }
 
 static int searched(struct search *x, emb_status status, const emb_search_info *info,

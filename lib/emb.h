@@ -293,6 +293,21 @@ EMB_API const char *emb_ctx_blas_core(const emb_ctx *ctx);
  * another version. */
 EMB_API emb_status emb_ctx_blas(emb_ctx *ctx, const char **about, emb_err *err);
 
+/* A GPU. The functions that take one give what they give without it: rows and random numbers have
+ * the same bytes, a search has the same rows in the same order with the same scores. */
+typedef struct emb_device emb_device;
+
+/* The device of that name: "cpu" is none (*device = NULL, which every function takes); "cuda" is
+ * the first one of NVIDIA's driver, "cuda:N" the one of that number; "auto" is the first one too,
+ * optional: a search uses it where it is there and likely to be faster, other functions do not, and
+ * it is NULL where there is no plugin. The plugin "cuda" and the driver are loaded here, with "auto"
+ * when a search asks for them.
+ * A context has one device; it lives as long as its context, and after all tables. EMB_BAD_ARG:
+ * another name, or another device than the first time. EMB_DEVICE: there is no plugin, no driver,
+ * no such device, or one that is too old. */
+EMB_API emb_status emb_ctx_device(emb_ctx *ctx, const char *name, emb_device **device,
+                                  emb_err *err);
+
 /* ------------------------------------------------------------------------------------------------
  * Tables: opening
  */
@@ -471,6 +486,12 @@ EMB_API bool emb_table_map(const emb_table *table, emb_block *view);
 EMB_API emb_status emb_table_gather(const emb_table *table, const uint64_t *rows, size_t n,
                                     emb_block *dst, emb_err *err);
 
+/* The same by a device: emb_table_gather where that is NULL or an optional one. The table is copied
+ * to the device at the first call, and stays there until it is closed; of one that is too large for
+ * that the parts with wanted rows are copied at each call. EMB_DEVICE: the device failed. */
+EMB_API emb_status emb_device_gather(emb_device *device, const emb_table *table,
+                                     const uint64_t *rows, size_t n, emb_block *dst, emb_err *err);
+
 /* Rows that gathers will ask for, perhaps a few at a time: of a table on a server those that are
  * not there yet come now, with as few requests as pay. Of any other table nothing is done. Rows
  * that are not in the table are left out. EMB_IO: they do not come. */
@@ -587,6 +608,7 @@ typedef struct emb_search_opts {
     emb_backend backend;        /* for emb_search */
     const double
         *bias; /* with EMB_DOT, in emb_search: added to the score of every row; finite [V] */
+    emb_device *device; /* for emb_search: finds the candidates; NULL: the CPU does */
 } emb_search_opts;
 
 /* What a search met. */
@@ -601,8 +623,8 @@ typedef struct emb_search_info {
  * instruction set or the number of queries.
  * EMB_BAD_DATA with err->at = i: query i holds NaN or an infinity, or is zero under cosine.
  * EMB_BAD_ARG: queries of other dims or another type, or options that make no sense. EMB_DEVICE:
- * the BLAS plugin was asked for, and emb_ctx_blas fails. opts may be NULL (all rows, by cosine),
- * and so may info. */
+ * the BLAS plugin was asked for, and emb_ctx_blas fails; or the device failed. opts may be NULL (all
+ * rows, by cosine), and so may info. */
 EMB_API emb_status emb_search(const emb_table *table, const emb_block *queries,
                               const emb_search_opts *opts, emb_hit *hits /* [Q, k] */,
                               size_t *counts /* [Q] */, emb_search_info *info, emb_err *err);
@@ -701,7 +723,8 @@ typedef struct emb_init_opts {
     double std;   /* deviation; 0: 1 / sqrt(d) */
     double value; /* EMB_CONSTANT */
     uint64_t seed;
-    uint32_t stream; /* which tensor of a model: tables of one seed differ by it */
+    uint32_t stream;    /* which tensor of a model: tables of one seed differ by it */
+    emb_device *device; /* draws random numbers, unless it is an optional one; NULL: the CPU does */
 } emb_init_opts;
 
 /* Fills block (f64, f32, f16 or bf16) with rows first .. first+rows-1 of the table that opts
@@ -711,6 +734,27 @@ typedef struct emb_init_opts {
  * cannot hold. */
 EMB_API emb_status emb_init_rows(emb_ctx *ctx, const emb_init_opts *opts, uint64_t first,
                                  emb_block *block, emb_err *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Gradients
+ */
+typedef struct emb_scatter_opts {
+    size_t size;
+    const uint8_t
+        *frozen;        /* bit r%8 of byte r/8 set: row r stays as it is; NULL: none does [V/8] */
+    emb_device *device; /* adds, unless it is an optional one; NULL: the CPU does */
+} emb_scatter_opts;
+
+/* Adds gradient rows to rows of a table in memory, as the backward pass of an embedding layer does:
+ * table[rows[i]] += grads[i] for all i of grads [n, d], which is of the type of table [V, d]: f64,
+ * f32, f16 or bf16. Rows may repeat: their gradients are added in the order of i, each sum rounded
+ * to f64 or, of the other types, to f32, and that of f16 and bf16 to the type at the end: the same
+ * bytes whatever the threads, the instruction set or the device. EMB_RANGE: rows[err->at] >= V, and
+ * nothing was added. EMB_BAD_ARG: another type, or grads of another one or of other dims.
+ * EMB_DEVICE: the device failed, and the table is of no use. */
+EMB_API emb_status emb_scatter_add(emb_ctx *ctx, emb_block *table, const uint64_t *rows,
+                                   const emb_block *grads, const emb_scatter_opts *opts,
+                                   emb_err *err);
 
 /* ------------------------------------------------------------------------------------------------
  * Well-known models
@@ -828,6 +872,7 @@ typedef struct emb_logits_opts {
     size_t size;
     bool as_model;      /* do what the model does besides: see emb_logits_info */
     double temperature; /* logits are divided by it, last of all; 0: 1 */
+    emb_device *device; /* of emb_logits_top; NULL: the CPU */
 } emb_logits_opts;
 
 /* What the model does besides the product, whether it is done (opts.as_model) or not:
@@ -911,6 +956,8 @@ typedef struct emb_assembly_opts {
     bool types;      /* rows of token types are added, which emb_assembly_rows is told; under
                         input_layer: it is told, else all are of type 0 */
     bool layer_norm; /* the model's LayerNorm of its input */
+    emb_device *device; /* makes rows with learned positions added, if nothing else is done to them
+                           and all are f32, f16 or bf16; NULL, or an optional one: the CPU does */
 } emb_assembly_opts;
 
 typedef struct emb_assembly_info {
@@ -922,6 +969,7 @@ typedef struct emb_assembly_info {
     const char *attention; /* how positions enter the model, where they were asked for but are not
                               added: "rotary" or "relative" positions, "no" positions; NULL: they
                               are added, or nobody asked                  (a constant) */
+    bool on_device;        /* the device of the options makes the rows */
 } emb_assembly_info;
 
 /* Finds the tables beside `table`, which must live until the close. EMB_UNSUPPORTED: the model has
@@ -967,6 +1015,16 @@ typedef enum emb_pooling {
  * weights [n] are for the mean and the sum; NULL: all are 1. */
 EMB_API emb_status emb_pool_add(emb_ctx *ctx, emb_pooling how, const emb_block *rows,
                                 const double *weights, double *sum, uint64_t *count, emb_err *err);
+
+/* The same with the rows of several sequences at once: sequence b takes in table rows rows[ends[b-1]]
+ * .. rows[ends[b] - 1], with their weights, into sums[b] of [n, d], and counts[b] grows. A device adds
+ * and compares in the same order; it has no part in tables of other types than f64, f32, f16, bf16
+ * and blocks, nor in the first and last rows. NULL, or an optional one: the CPU does all. Statuses
+ * as for emb_device_gather; sums are of no use then. */
+EMB_API emb_status emb_pool_rows(emb_ctx *ctx, emb_device *device, emb_pooling how,
+                                 const emb_table *table, const uint64_t *rows, const uint64_t *ends,
+                                 size_t n, const double *weights, double *sums, uint64_t *counts,
+                                 emb_err *err);
 
 /* Makes sum[d] the result. That of no rows is 0. */
 EMB_API void emb_pool_end(emb_pooling how, double *sum, uint32_t dims, uint64_t count);

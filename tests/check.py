@@ -49,6 +49,9 @@ def programs(suite, build, sanitizer):
         return [[str(x) for x in command] for command in (
             [py, tests / "data/check_golden.py", tool, "--kinds", kinds],
             [py, tests / "data/check_positions.py", tool])]
+    if suite == "cuda":         # kernels on the shim; the plugin over the fake driver
+        return [[str(x) for x in command] for command in (
+            [build / "tests/gpu/kernels_main"], [py, tests / "gpu/run.py", "--build", build, *slow])]
     one = {
         "cli": [py, tests / "cli/run.py", tool, *jobs, *slow],
         "bad": [py, tests / "bad/run.py", tool, *slow],

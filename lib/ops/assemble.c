@@ -205,6 +205,9 @@ emb_status emb_assembly_open(emb_ctx *ctx, const emb_table *table, const emb_ass
         describe(a);
         status = choose_factor(a, &o, err);
     }
+    if (!status && o.device && !o.device->optional && embi_assembly_fits_device(a))
+        a->device = o.device;
+    a->info.on_device = a->device != NULL;
     if (!status)
         status = load(a, err);
     if (status)
@@ -218,6 +221,7 @@ void emb_assembly_close(emb_assembly *a)
 {
     if (!a)
         return;
+    embi_assembly_leave_device(a);
     free(a->positions);
     free(a->types);
     free(a->norm_weight);
@@ -365,6 +369,8 @@ emb_status emb_assembly_rows(const emb_assembly *assembly, const uint64_t *rows,
     if (!job.stride)
         job.stride = (size_t)emb_dtype_row_bytes(dst->dtype, dst->dims);
     emb_status status = check(&job, err);
+    if (!status && a->device)
+        return embi_assemble_on_device(&job, err);
     for (size_t at = 0, part = n; !status && at < n; at += part) {
         part = n - at;
         if (waves)

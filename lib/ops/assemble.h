@@ -8,6 +8,7 @@
 
 #include "model/input_layer.h"
 #include "ops/sinusoid.h"
+#include "table/device.h"
 
 /* Rows of sinusoids that were made: those of positions first .. first+n-1. */
 struct embi_wave_rows {
@@ -40,6 +41,9 @@ struct emb_assembly {
     struct embi_wave_rows waves;
     struct embi_assembly_room *rooms; /* [workers] */
     char *memory;                     /* that they are in */
+    emb_device *device;               /* makes the rows (assemble_device.c); NULL: the CPU does */
+    struct embi_cuda_table *side;     /* the positions on it, once they are there */
+    emb_err side_err;
 };
 
 static inline size_t embi_work_bytes(const struct emb_assembly *a)
@@ -72,6 +76,18 @@ emb_status embi_assemble_rows(const struct embi_assembly_job *job, size_t begin,
 
 /* Rounds n numbers of the work type to the type of the results. */
 void embi_assembly_round(const struct emb_assembly *a, void *x, size_t n, void *half);
+
+/* ------------------------------------------------------------------------------------------------
+ * assemble_device.c
+ */
+
+/* Can a device make these rows: is all that is done to them the sum with a row of learned positions,
+ * and all of one type? Asked before sides are copied into another type. */
+bool embi_assembly_fits_device(const struct emb_assembly *a);
+
+/* All rows of the job. */
+emb_status embi_assemble_on_device(const struct embi_assembly_job *job, emb_err *err);
+void embi_assembly_leave_device(struct emb_assembly *a);
 
 /* ------------------------------------------------------------------------------------------------
  * assemble_waves.c

@@ -5,6 +5,7 @@
  * values could overflow the type, or would all be rounded to zero, is refused rather than carried
  * out.
  */
+#include "dev/device.h"
 #include "num/dtype.h"
 #include "ops/draw.h"
 #include "table/table.h"
@@ -155,6 +156,40 @@ static void fill_item(void *arg, size_t item, int worker)
                  (unsigned char *)job->block.data + r * job->block.stride_bytes);
 }
 
+/* What a device has drawn goes to its place. */
+static void put_drawn(void *arg, uint64_t first, uint64_t n, const void *from, uint64_t pitch)
+{
+    const struct job *job = arg;
+    for (uint64_t i = 0; i < n; i++)
+        memcpy((char *)job->block.data + (first + i) * job->block.stride_bytes,
+               (const char *)from + i * pitch, pitch);
+}
+
+static emb_status draw_on_device(emb_device *device, struct job *job, emb_err *err)
+{
+    static const enum embi_cuda_dist dists[] = {[EMB_NORMAL] = EMBI_CUDA_NORMAL,
+                                                [EMB_UNIFORM] = EMBI_CUDA_UNIFORM,
+                                                [EMB_TRUNCATED] = EMBI_CUDA_TRUNCATED};
+    static const enum embi_cuda_type types[] = {[EMB_F64] = EMBI_CUDA_F64,
+                                                [EMB_F32] = EMBI_CUDA_F32,
+                                                [EMB_F16] = EMBI_CUDA_F16,
+                                                [EMB_BF16] = EMBI_CUDA_BF16};
+    const struct embi_cuda_draw draw = {.first = job->first,
+                                        .rows = job->block.rows,
+                                        .scale = job->draw.scale,
+                                        .key = {job->draw.key[0], job->draw.key[1]},
+                                        .stream = job->draw.stream,
+                                        .dims = job->block.dims,
+                                        .type = types[job->block.dtype],
+                                        .dist = dists[job->dist]};
+    struct embi_cuda_fault fault;
+    emb_status status = embi_device_ready(device, err);
+    if (status)
+        return status;
+    return embi_device_status(device->cuda->draw(device->handle, &draw, put_drawn, job, &fault),
+                              &fault, err);
+}
+
 emb_status emb_init_rows(emb_ctx *ctx, const emb_init_opts *opts, uint64_t first, emb_block *block,
                          emb_err *err)
 {
@@ -165,6 +200,9 @@ emb_status emb_init_rows(emb_ctx *ctx, const emb_init_opts *opts, uint64_t first
     uint64_t elements;
     if (!embi_mul(block->rows, block->dims, &elements))
         return embi_fail(err, EMB_BAD_ARG, -1, "the block is too large");
+    emb_device *device = EMBI_HAS(opts, device) ? opts->device : NULL;
+    if (device && !device->optional && is_random(job.dist))
+        return draw_on_device(device, &job, err);
     job.item_rows = embi_max(ITEM_ELEMENTS / block->dims, 1);
     size_t items = (block->rows - 1) / job.item_rows + 1;
     if (elements >= INLINE_ELEMENTS && ctx->env.pool)

@@ -111,6 +111,7 @@ emb_status emb_logits_open(const emb_table *table, const emb_logits_opts *opts, 
     l->table = table;
     l->as_model = EMBI_HAS(opts, as_model) && opts->as_model;
     l->temperature = EMBI_HAS(opts, temperature) && opts->temperature != 0 ? opts->temperature : 1;
+    l->device = EMBI_HAS(opts, device) ? opts->device : NULL;
     l->info.hidden_scale = l->info.scale = 1;
     emb_status status = open_logits(l, err);
     if (status)
@@ -187,7 +188,8 @@ emb_status embi_logits_check(const emb_logits *l, const emb_block *h, emb_err *e
 emb_status emb_logits_top(const emb_logits *l, const emb_block *h, uint64_t k, emb_hit *hits,
                           size_t *counts, emb_search_info *info, emb_err *err)
 {
-    emb_search_opts opts = {.size = sizeof opts, .k = k, .metric = EMB_DOT, .bias = l->bias};
+    const emb_search_opts opts = {
+        .size = sizeof opts, .k = k, .metric = EMB_DOT, .bias = l->bias, .device = l->device};
     uint64_t bytes;
     emb_status status = embi_logits_check(l, h, err);
     if (status)

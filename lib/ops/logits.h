@@ -13,6 +13,7 @@ struct emb_logits {
     char *bias_name; /* info.bias */
     bool as_model;
     double temperature;
+    emb_device *device; /* of the search for the highest, or NULL */
 };
 
 /* Is a logit just the product? */

@@ -20,6 +20,8 @@ struct embi_search {
     uint64_t k;                        /* hits a query may have: 1..V, or 0 if V is 0 */
     uint64_t *exclude;                 /* opts.exclude, the rows of each query sorted */
     const struct embi_blas *blas;      /* multiplies in the fast way; NULL: the kernels do */
+    emb_device *device;                /* finds the candidates in the fast way, or NULL */
+    bool matrix;                       /* the device, by tensor cores */
     double bound;                      /* of its products: g of interval.h */
     const struct embi_bf16_kern *bf16; /* multiplies the rows as bf16; or NULL */
     double largest_bias;               /* the largest |opts.bias[row]| */
@@ -34,7 +36,8 @@ emb_status embi_search_begin(struct embi_search *s, const emb_table *table,
                              const emb_search_opts *opts, size_t n, emb_err *err);
 void embi_search_end(struct embi_search *s);
 
-/* Chooses who multiplies, by opts.backend, for n queries. EMB_DEVICE: the plugin is not there. */
+/* Chooses who multiplies, by opts.device and opts.backend, for n queries. EMB_DEVICE: the plugin or
+ * the device is not there. */
 emb_status embi_search_choose(struct embi_search *s, size_t n, emb_err *err);
 
 /* products[q * n + r] = queries[q] . rows[r]: queries [m, d] without gaps, n rows [n, d] at a

@@ -1,12 +1,15 @@
 /* search_backend.c - who multiplies queries and rows in the fast way of search: our kernels, or
- * BLAS.
+ * BLAS, or a device.
  *
- * The answer does not depend on it: both propose candidates within an error bound, and what they
+ * The answer does not depend on it: all propose candidates within an error bound, and what they
  * propose is scored canonically. So AUTO goes by time alone.
  */
+#include "dev/device.h"
 #include "dev/load.h"
 #include "num/bf16.h"
-#include "ops/search.h"
+#include "ops/search_fast.h"
+#include "util/err.h"
+#include "util/pool.h"
 
 #include <limits.h>
 
@@ -81,10 +84,74 @@ static void use_bf16_if_faster(struct embi_search *s, size_t n)
     }
 }
 
+/* What an optional device is weighed by, in seconds and per second. Assumed, from data sheets and
+ * from what CPUs did (docs/gpu.md): no device was measured. */
+#define DEVICE_START  0.35 /* the driver, a context, the kernels */
+#define DEVICE_BUS    2e10 /* bytes of rows to the device        */
+#define DEVICE_READS  1.5e12
+#define DEVICE_MATRIX 1e14 /* products by tensor cores */
+#define DEVICE_PLAIN  1e13 /* and by others            */
+#define CPU_READS     2e10
+#define CPU_PRODUCTS  4e10 /* of a thread */
+
+static double largest(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Is the device likely to be faster than the CPU, with its start and the way of the rows to it? */
+static bool device_pays(const struct embi_search *s, const emb_device *device, size_t n,
+                        bool matrix)
+{
+    const struct embi_env *env = s->table->env;
+    double bytes = (double)s->rows * (double)embi_layout_row_bytes(&s->table->layout);
+    double products = (double)s->rows * s->dims * (double)n;
+    double passes = (double)((n + EMBI_MOST_BATCH - 1) / EMBI_MOST_BATCH);
+    double on_device =
+        (device->handle ? 0 : DEVICE_START) + (s->table->on_device ? 0 : bytes / DEVICE_BUS) +
+        largest(passes * bytes / DEVICE_READS, products / (matrix ? DEVICE_MATRIX : DEVICE_PLAIN));
+    double on_cpu = largest(passes * bytes / CPU_READS,
+                            products / (CPU_PRODUCTS * embi_pool_threads(env->pool)));
+    embi_log(env, EMB_LOG_DEBUG, NULL,
+             "search: a device would take about %.0f ms, this CPU %.0f ms", on_device * 1000,
+             on_cpu * 1000);
+    return on_device < on_cpu;
+}
+
+/* What a device has no part in: searches that the fast way cannot answer, and backends that were
+ * asked for. Of an optional one nothing is said where it is not there. */
+static emb_status use_device(struct embi_search *s, size_t n, emb_err *err)
+{
+    emb_device *device = s->opts.device;
+    bool matrix;
+    if (!device)
+        return EMB_OK;
+    emb_dtype dtype = s->opts.center ? EMB_F32 : s->table->layout.dtype; /* as the device gets it */
+    double bound = embi_device_bound(dtype, s->dims, n, &matrix);
+    bool wanted = embi_search_fast_possible(s, bound) && n > 0;
+    if (device->optional)
+        wanted = wanted && s->opts.backend == EMB_BACKEND_AUTO && device_pays(s, device, n, matrix);
+    else if (s->opts.backend == EMB_BACKEND_BLAS)
+        return embi_fail(err, EMB_BAD_ARG, -1,
+                         "a device multiplies by itself: BLAS has no part in it");
+    if (!wanted)
+        return EMB_OK;
+    emb_status status = embi_device_ready(device, err);
+    if (!status) {
+        s->device = device;
+        s->matrix = matrix;
+        s->bound = bound;
+    }
+    return device->optional ? EMB_OK : status;
+}
+
 static void say_choice(const struct embi_search *s, size_t n)
 {
     const struct embi_env *env = s->table->env;
-    if (!embi_search_fast_possible(s, s->bound))
+    if (s->device)
+        embi_log(env, EMB_LOG_DEBUG, NULL, "search: %zu queries, products by %s, cuda:%d", n,
+                 s->matrix ? "tensor cores" : "a device", s->device->ordinal);
+    else if (!embi_search_fast_possible(s, s->bound))
         embi_log(env, EMB_LOG_DEBUG, NULL, "search: %zu queries, scored canonically", n);
     else
         embi_log(env, EMB_LOG_DEBUG, NULL, "search: %zu queries, products by %s", n,
@@ -95,6 +162,13 @@ static void say_choice(const struct embi_search *s, size_t n)
 
 emb_status embi_search_choose(struct embi_search *s, size_t n, emb_err *err)
 {
+    emb_status chosen = use_device(s, n, err);
+    if (chosen)
+        return chosen;
+    if (s->device) {
+        say_choice(s, n);
+        return EMB_OK;
+    }
     if (s->opts.backend == EMB_BACKEND_BLAS) {
         const struct embi_blas *blas;
         emb_status status = embi_blas_get(s->table->env, &blas, err);

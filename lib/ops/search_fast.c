@@ -44,7 +44,7 @@ bool embi_search_fast_possible(const struct embi_search *s, double bound)
 bool embi_search_fast_can(const struct embi_search *s, double q_norm2)
 {
     return embi_search_fast_possible(s, s->bound) && embi_comfortable(q_norm2) &&
-           (!s->opts.bias || embi_bias_usable(q_norm2));
+           ((!s->opts.bias && !s->device) || embi_bias_usable(q_norm2));
 }
 
 static emb_status scan_item(void *arg, size_t item, int worker, emb_err *err)
@@ -287,10 +287,10 @@ static uint64_t bf16_piece_rows(const struct embi_pass *p)
 static void plan_pieces(struct embi_pass *p)
 {
     uint64_t row_bytes = embi_max(1, p->s->dims * sizeof(float));
-    p->piece_rows = EMBI_BLOCK_ROWS;
+    p->piece_rows = p->s->device ? 1 : EMBI_BLOCK_ROWS;
     if (p->bf16)
         p->piece_rows = bf16_piece_rows(p);
-    else if (!p->s->blas && (!p->in_place || p->queries.n > 1))
+    else if (!p->s->device && !p->s->blas && (!p->in_place || p->queries.n > 1))
         p->piece_rows = embi_piece_rows(p->panels, row_bytes);
     p->item_rows = embi_max(1, ITEM_BYTES / (row_bytes * EMBI_BLOCK_ROWS)) * EMBI_BLOCK_ROWS;
     if (p->s->blas && p->n_workers > EMBI_BLAS_CALLS) {
@@ -306,12 +306,14 @@ static emb_status run_pass(struct embi_pass *p, emb_err *err)
     struct embi_pool *pool = embi_search_pool(s, products, &p->n_workers);
     if (p->bf16)
         p->panels = embi_panels_of(p->queries.n);
-    else if (!s->blas)
+    else if (!s->blas && !s->device)
         embi_plan_queries(p->queries.n, &p->singles, &p->panels);
     plan_products(p);
     plan_pieces(p);
     emb_status status = alloc_pass(p, err);
-    if (!status)
+    if (!status && s->device)
+        status = embi_search_on_device(p, err);
+    else if (!status)
         status = embi_loop(pool, (s->rows + p->item_rows - 1) / p->item_rows, scan_item, p, err);
     if (!status)
         status = embi_loop(pool, p->queries.n, answer, p, err);

@@ -72,4 +72,19 @@ const void *embi_next_rows(const emb_table *table, uint64_t end, uint64_t last, 
 emb_status embi_piece_scan(const struct embi_pass *p, struct embi_worker *w, uint64_t first,
                            uint64_t end, emb_err *err);
 
+/* A row as a candidate of the query, by its product with it; and of all queries, by its canonical
+ * scores, where the norm in f32 tells nothing. */
+void embi_piece_put(const struct embi_pass *p, struct embi_worker *w, size_t query, uint64_t row,
+                    float dot, float norm2);
+emb_status embi_piece_score(const struct embi_pass *p, struct embi_worker *w, uint64_t row,
+                            emb_err *err);
+
+/* search_device.c: the candidates of all queries, found by the device, become those of the first
+ * worker. */
+emb_status embi_search_on_device(const struct embi_pass *p, emb_err *err);
+
+/* The bound g of a device's products of such rows with n queries, and whether tensor cores are to
+ * multiply. */
+double embi_device_bound(emb_dtype dtype, uint32_t d, size_t n, bool *matrix);
+
 #endif

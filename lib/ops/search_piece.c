@@ -87,11 +87,16 @@ static void put(const struct embi_pass *p, struct embi_worker *w, size_t query,
         tell_floor(p, w, query);
 }
 
+void embi_piece_put(const struct embi_pass *p, struct embi_worker *w, size_t query, uint64_t row,
+                    float dot, float norm2)
+{
+    put(p, w, query, embi_key_of_dot(&p->measure, p->queries.norm2[query], row, dot, norm2));
+}
+
 static void put_dot(const struct embi_pass *p, struct embi_worker *w, size_t query, size_t i,
                     float dot)
 {
-    put(p, w, query,
-        embi_key_of_dot(&p->measure, p->queries.norm2[query], w->ids[i], dot, w->norm2[i]));
+    embi_piece_put(p, w, query, w->ids[i], dot, w->norm2[i]);
 }
 
 /* One query with all rows of the piece. */
@@ -122,32 +127,36 @@ static void collect_row(const struct embi_pass *p, struct embi_worker *w, size_t
         }
 }
 
-/* Rows of the piece that the kernels could not judge: read in f64. */
-static emb_status score_odd_rows(const struct embi_pass *p, struct embi_worker *w, emb_err *err)
+emb_status embi_piece_score(const struct embi_pass *p, struct embi_worker *w, uint64_t row,
+                            emb_err *err)
 {
     const struct embi_search *s = p->s;
     uint32_t d = s->dims;
-    for (size_t i = 0; i < w->n; i++) {
-        if (embi_norm2_usable(w->norm2[i]))
-            continue;
-        double *x = w->wide;
-        emb_status status = embi_fetch_row_f64(s->table, w->ids[i], x, err);
-        if (status)
-            return status;
-        embi_subtract(x, s->opts.center, d);
-        double norm2 = embi_dot_f64(x, x, d);
-        if (!embi_all_finite(x, norm2, d)) {
-            w->nonfinite++;
-            continue;
-        }
-        for (size_t q = 0; q < p->queries.n; q++) {
-            double score =
-                embi_score(x, norm2, p->queries.v + q * d, p->queries.norm2[q], d, s->opts.metric) +
-                embi_search_bias(s, w->ids[i]);
-            put(p, w, q, embi_key_of_score(&p->measure, p->queries.norm2[q], w->ids[i], score));
-        }
+    double *x = w->wide;
+    emb_status status = embi_fetch_row_f64(s->table, row, x, err);
+    if (status)
+        return status;
+    embi_subtract(x, s->opts.center, d);
+    double norm2 = embi_dot_f64(x, x, d);
+    bool finite = embi_all_finite(x, norm2, d);
+    w->nonfinite += !finite;
+    for (size_t q = 0; finite && q < p->queries.n; q++) {
+        double score =
+            embi_score(x, norm2, p->queries.v + q * d, p->queries.norm2[q], d, s->opts.metric) +
+            embi_search_bias(s, row);
+        put(p, w, q, embi_key_of_score(&p->measure, p->queries.norm2[q], row, score));
     }
     return EMB_OK;
+}
+
+/* Rows of the piece that the kernels could not judge: read in f64. */
+static emb_status score_odd_rows(const struct embi_pass *p, struct embi_worker *w, emb_err *err)
+{
+    emb_status status = EMB_OK;
+    for (size_t i = 0; !status && i < w->n; i++)
+        if (!embi_norm2_usable(w->norm2[i]))
+            status = embi_piece_score(p, w, w->ids[i], err);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------

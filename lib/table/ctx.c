@@ -1,4 +1,5 @@
 /* ctx.c - the context: what hangs off it, and what of it can be asked. */
+#include "dev/device.h"
 #include "dev/load.h"
 #include "num/cpu.h"
 #include "table/table.h"
@@ -97,6 +98,7 @@ void emb_ctx_free(emb_ctx *ctx)
 {
     if (!ctx)
         return;
+    embi_device_free(ctx->device);
     embi_plugins_free(ctx->env.plugins);
     embi_pool_free(ctx->env.pool);
     free(ctx->hub_cache);
@@ -133,6 +135,37 @@ emb_status emb_ctx_blas(emb_ctx *ctx, const char **about, emb_err *err)
     emb_status status = embi_blas_get(&ctx->env, &blas, err);
     if (!status)
         *about = blas->config();
+    return status;
+}
+
+/* The device is made, not yet opened. */
+static emb_status make_device(emb_ctx *ctx, int ordinal, bool optional, emb_err *err)
+{
+    if (ctx->device && ctx->device->ordinal == ordinal && ctx->device->optional == optional)
+        return EMB_OK;
+    if (ctx->device)
+        return embi_fail(err, EMB_BAD_ARG, -1, "the context has another device: cuda:%d",
+                         ctx->device->ordinal);
+    ctx->device = calloc(1, sizeof *ctx->device);
+    if (!ctx->device)
+        return embi_fail_memory(err, sizeof *ctx->device, "a device");
+    *ctx->device = (struct emb_device){.env = &ctx->env, .ordinal = ordinal, .optional = optional};
+    return EMB_OK;
+}
+
+emb_status emb_ctx_device(emb_ctx *ctx, const char *name, emb_device **device, emb_err *err)
+{
+    bool some, optional;
+    int ordinal;
+    emb_status status = embi_device_parse(name, &some, &ordinal, &optional, err);
+    *device = NULL;
+    if (status || !some || (optional && !emb_ctx_plugin(ctx, "cuda")))
+        return status;
+    status = make_device(ctx, ordinal, optional, err);
+    if (!status && !optional)
+        status = embi_device_ready(ctx->device, err);
+    if (!status)
+        *device = ctx->device;
     return status;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "table/table.h"
 #include "num/dtype.h"
+#include "table/device.h"
 #include "util/err.h"
 
 #include <stdlib.h>
@@ -85,6 +86,7 @@ void emb_table_close(emb_table *t)
 {
     if (!t)
         return;
+    embi_table_off_device(t);
     embi_vocab_free(&t->vocab);
     embi_reader_close(t->reader);
     if (t->model.free)

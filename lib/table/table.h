@@ -13,11 +13,12 @@
 
 struct emb_ctx {
     struct embi_env env;
-    char *hub_cache; /* or NULL */
-    char *temp_dir;  /* or NULL */
-    char *ca_file;   /* or NULL */
-    char *cache_dir; /* or NULL */
-    char *netrc;     /* or NULL */
+    emb_device *device; /* or NULL */
+    char *hub_cache;    /* or NULL */
+    char *temp_dir;     /* or NULL */
+    char *ca_file;      /* or NULL */
+    char *cache_dir;    /* or NULL */
+    char *netrc;        /* or NULL */
     struct embi_s3 s3;
 };
 
@@ -44,6 +45,7 @@ struct emb_table {
     bool scanned;
     struct embi_vocab vocab;
     struct embi_owner model;
+    struct embi_on_device *on_device; /* what a device has of it (table/device.h), or NULL */
 };
 
 /* Rows per block of every scan: the unit of threads and of partial sums, whatever the machine. */

@@ -12,7 +12,7 @@ for c in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' list); do
     grep -q -e '-h, --help' a
     awk 'length > 80 { print "too long: " $0 }' a list
 done
-embtool --version | sed 's/[0-9][0-9]*/N/g; s/  kernels .*//; s/ yes/ no/g; s/openblas/no/; s/libcurl/no/'
+embtool --version | sed 's/[0-9][0-9]*/N/g; s/  kernels .*//; s/ yes/ no/g; s/openblas/no/; s/libcurl/no/; s/driver/no/'
 embtool --help > /dev/full || echo "exit $?"
 embtool --version >&- || echo "exit $?"
 embtool 2> err || echo "exit $?"

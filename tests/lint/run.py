@@ -19,7 +19,8 @@ from checks import Skip, run_checks, tool   # noqa: E402
 
 LIB, CMD = ROOT / "lib", ROOT / "cmd"
 C_FILES = sorted([*LIB.glob("*/*.c"), *CMD.rglob("*.c")])
-SOURCES = sorted([*C_FILES, *LIB.glob("*/*.h"), *CMD.rglob("*.h"), LIB / "emb.h"])
+KERNELS = sorted([*LIB.glob("*/*.cu"), *LIB.glob("*/*.cuh")])
+SOURCES = sorted([*C_FILES, *KERNELS, *LIB.glob("*/*.h"), *CMD.rglob("*.h"), LIB / "emb.h"])
 
 
 def pinned(name, version):
@@ -52,13 +53,14 @@ MAY_SEE = {
     "dev": {"util", "num", "io", "dev"},
     "blas": {"dev"},                              # plugins: the header that each shares with its loader
     "http": {"io", "http"},
+    "cuda": {"util", "num", "dev", "cuda"},       # headers alone: the plugin imports nothing
     "table": {"util", "num", "io", "fmt", "dev", "table"},
     "model": {"util", "num", "io", "fmt", "dev", "table", "model"},
     "ops": {"util", "num", "io", "fmt", "dev", "table", "model", "ops"},
 }
 BORROWED = {"util/buf.h", "util/json.h"}          # by cmd
 OWNERS = {"zlib.h": "lib/io/zip.c lib/io/inflate.c lib/io/crc.c", "curl/curl.h": "lib/http/", "cblas.h": "lib/blas/",
-          "dlfcn.h": "lib/dev/load.c", "cuda.h": "lib/cuda/", "pcre2.h": "lib/util/regex.c",
+          "dlfcn.h": "lib/dev/load.c lib/cuda/driver.c", "pcre2.h": "lib/util/regex.c",
           "utf8proc.h": "lib/util/unicode.c"}
 
 
@@ -141,11 +143,11 @@ def loaded_libraries(build):
     expect(sorted(set(needed) - allowed - sanitizers), "libraries that cost start-up")
 
 
-LIBRARIES = {"blas": "blas", "http": "curl"}
+LIBRARIES = {"blas": "blas", "http": "curl", "cuda": None}    # None: opened at run time
 
 
 def plugins(build):
-    """A plugin exports one function, imports nothing from libemb, and is linked to the library it is for."""
+    """A plugin exports one function, imports nothing from libemb, and is linked to its library, or to none."""
     found = sorted((build / "lib/embtool").glob("libemb-*.so"))
     if not found:
         raise Skip("no plugin was built")
@@ -155,7 +157,10 @@ def plugins(build):
         expect(sorted({s[-1] for s in symbols if s[-2] not in "Uw"} ^ {f"embi_{name}_plugin"}), f"exports of {path.name}")
         expect(sorted(s[-1] for s in symbols if s[-2] in "Uw" and s[-1].startswith("emb")), f"imports of {path.name}")
         needed = re.findall(r"NEEDED.*\[(.*)\]", output(tool("readelf"), "-d", path))
-        assert any(LIBRARIES[name] in n for n in needed), f"{path.name} needs {needed}"
+        if LIBRARIES[name]:
+            assert any(LIBRARIES[name] in n for n in needed), f"{path.name} needs {needed}"
+        else:
+            expect([n for n in needed if not re.match(r"(lib(c|dl|asan|ubsan|gcc_s)|ld-linux.*)\.so", n)], f"{path.name} needs")
 
 
 BANNED_WORDS = {r"\bTODO\b|\bFIXME\b|\bXXX\b": "unfinished", r"\b(strtod|strtof|atof|sscanf)\s*\(": "locale",
@@ -184,7 +189,8 @@ def clang_format(_):
     files = [*SOURCES, ROOT / "docs/example.c", *sorted((ROOT / "tests").glob("unit/*.[ch]")),
              *sorted((ROOT / "tests").glob("kern/*.[ch]")), *sorted((ROOT / "tests").glob("bench/*.[ch]")),
              *sorted((ROOT / "tests").glob("faults/*.[ch]")),
-             *sorted((ROOT / "tests").glob("fuzz/*.[ch]"))]
+             *sorted((ROOT / "tests").glob("fuzz/*.[ch]")), *sorted((ROOT / "tests").glob("gpu/*.[ch]")),
+             *sorted((ROOT / "tests").glob("gpu/*.cc"))]
     r = subprocess.run([program, "--dry-run", "-Werror", *map(str, files)], capture_output=True, text=True, cwd=ROOT)
     expect(sorted({line.split(":")[0] for line in r.stderr.splitlines() if "error:" in line}), "not formatted")
 

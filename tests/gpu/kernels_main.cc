@@ -1,0 +1,734 @@
+/* kernels_main.cc - every kernel of lib/cuda on the shim, against plain loops: no rows, one, odd
+ * widths, rows that are not aligned, tables of more than 2^31 numbers; and with each order of
+ * threads, since what differs between these is a race.
+ *
+ * Numbers of types are made and read by num/half.h, which has its own tests.
+ */
+#include "../kern/check.h"
+#include "kernels.h"
+#include "num/deviates.h"
+#include "num/half.h"
+
+#include <algorithm>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <vector>
+
+namespace
+{
+
+/* splitmix64 (Steele, Lea, Flood 2014) */
+uint64_t state = 11;
+uint64_t random_bits()
+{
+    uint64_t z = state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+float random_number()
+{
+    return (float)((double)(random_bits() >> 11) * 0x1p-52 - 1);
+}
+
+template <typename T> uint64_t address(const T *p)
+{
+    return reinterpret_cast<uint64_t>(p);
+}
+
+/* Memory of the device: aligned, of exactly so many bytes, full of noise. */
+struct memory {
+    unsigned char *at;
+    size_t bytes;
+    explicit memory(size_t n) : bytes(n)
+    {
+        at = static_cast<unsigned char *>(aligned_alloc(16, (n + 15) / 16 * 16 + 16));
+        memset(at, 0xA5, n);
+    }
+    memory(const memory &) = delete;
+    memory &operator=(const memory &) = delete;
+    ~memory()
+    {
+        free(at);
+    }
+};
+
+uint16_t code_of(enum embi_cuda_type type, float x)
+{
+    return type == EMBI_CUDA_F16 ? embi_f16_from_f32(x) : embi_bf16_from_f32(x);
+}
+
+double value_of(enum embi_cuda_type type, const unsigned char *p)
+{
+    double d;
+    float f;
+    uint16_t h;
+    if (type == EMBI_CUDA_F64)
+        return memcpy(&d, p, sizeof d), d;
+    if (type == EMBI_CUDA_F32)
+        return (double)(memcpy(&f, p, sizeof f), f);
+    memcpy(&h, p, sizeof h);
+    return (double)(type == EMBI_CUDA_F16 ? embi_f32_from_f16(h) : embi_f32_from_bf16(h));
+}
+
+void put_value(enum embi_cuda_type type, unsigned char *p, double x)
+{
+    const float f = (float)x;
+    const uint16_t h = code_of(type, f);
+    if (type == EMBI_CUDA_F64)
+        memcpy(p, &x, sizeof x);
+    else if (type == EMBI_CUDA_F32)
+        memcpy(p, &f, sizeof f);
+    else
+        memcpy(p, &h, sizeof h);
+}
+
+/* A table of random numbers as launch.h wants it. */
+struct table {
+    enum embi_cuda_type type;
+    uint64_t rows, dims, bytes, pitch;
+    memory m;
+    table(enum embi_cuda_type t, uint64_t v, uint64_t d)
+        : type(t), rows(v), dims(d), bytes(d * embi_cuda_type_bytes(t)),
+          pitch(embi_pitch_of(bytes)), m(v * pitch)
+    {
+        memset(m.at, 0, m.bytes);
+        for (uint64_t r = 0; r < v; r++)
+            for (uint64_t c = 0; c < d; c++)
+                put_value(t, at(r, c), random_number());
+    }
+    unsigned char *at(uint64_t r, uint64_t c) const
+    {
+        return m.at + r * pitch + c * embi_cuda_type_bytes(type);
+    }
+    double value(uint64_t r, uint64_t c) const
+    {
+        return value_of(type, at(r, c));
+    }
+    uint64_t address() const
+    {
+        return ::address(m.at);
+    }
+
+  private:
+    static uint64_t address(const unsigned char *p)
+    {
+        return ::address(p);
+    }
+};
+
+std::vector<uint64_t> random_ids(size_t n, uint64_t below)
+{
+    std::vector<uint64_t> ids(n);
+    for (uint64_t &id : ids)
+        id = random_bits() % below;
+    return ids;
+}
+
+const enum embi_cuda_type small_types[] = {EMBI_CUDA_F32, EMBI_CUDA_F16, EMBI_CUDA_BF16};
+const enum embi_cuda_type all_types[] = {EMBI_CUDA_F64, EMBI_CUDA_F32, EMBI_CUDA_F16,
+                                         EMBI_CUDA_BF16};
+
+/* -------------------------------------------------------------------------------------------------
+ * Gather
+ */
+
+/* Rows of so many bytes to places `gap` bytes apart more than that, `shift` bytes into the memory.
+ */
+void gather(enum embi_cuda_kernel kernel, uint64_t bytes, size_t n, uint64_t gap, size_t shift,
+            bool scattered)
+{
+    const uint64_t rows = 37, pitch = embi_pitch_of(bytes);
+    memory from(rows * pitch), to(shift + n * (bytes + gap));
+    for (size_t i = 0; i < from.bytes; i++)
+        from.at[i] = (unsigned char)random_bits();
+    const std::vector<uint64_t> ids = random_ids(n, rows);
+    std::vector<uint64_t> places(n);
+    for (size_t i = 0; i < n; i++)
+        places[i] = n - 1 - i;
+    const struct embi_gather_args args = {address(from.at),
+                                          pitch,
+                                          address(ids.data()),
+                                          scattered ? address(places.data()) : 0,
+                                          address(to.at) + shift,
+                                          bytes + gap,
+                                          n,
+                                          bytes};
+    launch(kernel, args, 3);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *row = to.at + shift + (scattered ? places[i] : i) * (bytes + gap);
+        CHECK(memcmp(row, from.at + ids[i] * pitch, bytes) == 0, "%s, %llu bytes, row %zu of %zu",
+              shim_kernels[kernel].name, (unsigned long long)bytes, i, n);
+        for (uint64_t b = 0; b < gap; b++)
+            CHECK(row[bytes + b] == 0xA5, "written past row %zu", i);
+    }
+}
+
+void gathers()
+{
+    for (size_t n : {0, 1, 3, 100})
+        for (bool scattered : {false, true}) {
+            for (uint64_t bytes : {16, 48, 512, 528, 1200, 8192}) {
+                gather(embi_gather_wide_kernel, bytes, n, 16, 0, scattered);
+                gather(embi_gather_narrow_kernel, bytes, n, 0, 16, scattered);
+            }
+            for (uint64_t bytes : {4, 12, 100, 1204})
+                gather(embi_gather_words_kernel, bytes, n, 4, 4, scattered);
+            for (uint64_t bytes : {1, 2, 7, 33, 601})
+                gather(embi_gather_bytes_kernel, bytes, n, 1, 3, scattered);
+        }
+}
+
+/* A table of 5 GiB of which two rows are there. */
+void gather_far()
+{
+    const uint64_t pitch = 1u << 20, rows = 5 << 10;
+    unsigned char *far =
+        static_cast<unsigned char *>(mmap(nullptr, rows * pitch, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    CHECK(far != MAP_FAILED, "no room");
+    const std::vector<uint64_t> ids = {rows - 1, 0, rows - 2};
+    far[(rows - 1) * pitch + 17] = 1;
+    far[(rows - 2) * pitch + 31] = 2;
+    memory to(3 * 32);
+    const struct embi_gather_args args = {
+        address(far), pitch, address(ids.data()), 0, address(to.at), 32, 3, 32};
+    launch(embi_gather_narrow_kernel, args, 1);
+    CHECK(to.at[17] == 1 && to.at[32 + 17] == 0 && to.at[64 + 31] == 2, "far rows");
+    munmap(far, rows * pitch);
+}
+
+void gather_sum(enum embi_cuda_type type, uint64_t dims, size_t n)
+{
+    const table t(type, 29, dims), side(type, 13, dims);
+    const std::vector<uint64_t> ids = random_ids(n, t.rows), positions = random_ids(n, side.rows);
+    memory out(n * t.pitch);
+    struct embi_gather_sum_args args = {t.address(),     t.pitch,       address(ids.data()),
+                                        side.address(),  side.pitch,    address(positions.data()),
+                                        address(out.at), t.pitch,       n,
+                                        t.bytes,         (uint32_t)type};
+    launch(embi_gather_sum_kernel, args, 2);
+    for (size_t i = 0; i < n; i++)
+        for (uint64_t c = 0; c < dims; c++) {
+            unsigned char expected[8];
+            put_value(type, expected,
+                      (double)((float)t.value(ids[i], c) + (float)side.value(positions[i], c)));
+            CHECK(memcmp(expected, out.at + i * t.pitch + c * embi_cuda_type_bytes(type),
+                         embi_cuda_type_bytes(type)) == 0,
+                  "type %d, row %zu, column %llu", type, i, (unsigned long long)c);
+        }
+}
+
+/* As pooling.c has it: what comes after a NaN passes it by. */
+double pooled(enum embi_cuda_pooling how, bool first, double sum, double x, double weight)
+{
+    if (how == EMBI_CUDA_MAX)
+        return first || x > sum || isnan(x) ? x : sum;
+    return (first ? 0 : sum) + weight * x;
+}
+
+void pool(enum embi_cuda_type type, uint32_t dims, enum embi_cuda_pooling how, bool weighted)
+{
+    const table t(type, 41, dims);
+    const std::vector<uint64_t> ends = {0, 1, 1, 8, 40, 43};
+    const size_t n = ends.back(), bags = ends.size();
+    const std::vector<uint64_t> ids = random_ids(n, t.rows);
+    const std::vector<uint64_t> counts = {0, 0, 3, 0, 5, 0};
+    std::vector<double> weights(n), sums(bags * dims, 0.25);
+    for (double &w : weights)
+        w = random_number();
+    if (how == EMBI_CUDA_MAX)
+        put_value(type, t.at(ids[3], 0), NAN);
+    struct embi_pool_args args = {t.address(),
+                                  t.pitch,
+                                  address(ids.data()),
+                                  address(ends.data()),
+                                  weighted ? address(weights.data()) : 0,
+                                  address(counts.data()),
+                                  address(sums.data()),
+                                  bags,
+                                  dims,
+                                  (uint32_t)type,
+                                  (uint32_t)how};
+    launch(embi_pool_kernel, args, 2);
+    for (size_t b = 0; b < bags; b++)
+        for (uint32_t c = 0; c < dims; c++) {
+            const size_t begin = b == 0 ? 0 : ends[b - 1];
+            double sum = counts[b] ? 0.25 : 0;
+            for (size_t i = begin; i < ends[b]; i++)
+                sum = pooled(how, i == begin && !counts[b], sum, t.value(ids[i], c),
+                             weighted ? weights[i] : 1);
+            CHECK(memcmp(&sum, &sums[b * dims + c], sizeof sum) == 0 ||
+                      (isnan(sum) && isnan(sums[b * dims + c])),
+                  "bag %zu, column %u: %g, %g", b, c, sum, sums[b * dims + c]);
+        }
+}
+
+void pools()
+{
+    for (enum embi_cuda_type type : all_types)
+        for (uint32_t dims : {1u, 7u, 300u}) {
+            pool(type, dims, EMBI_CUDA_SUM, false);
+            pool(type, dims, EMBI_CUDA_SUM, true);
+            pool(type, dims, EMBI_CUDA_MAX, false);
+        }
+}
+
+/* -------------------------------------------------------------------------------------------------
+ * Scatter and draw
+ */
+
+void scatter(enum embi_cuda_type type, uint32_t dims)
+{
+    const std::vector<uint64_t> ends = {101, 103, 104, 150}; /* after a base of 100 */
+    const uint64_t base = 100, segments = ends.size();
+    table t(type, segments, dims);
+    const table before(type, segments, dims), grads(type, ends.back() - base, dims);
+    memcpy(t.m.at, before.m.at, t.m.bytes);
+    struct embi_scatter_args args = {t.address(),          t.pitch, grads.address(), grads.pitch,
+                                     address(ends.data()), base,    segments,        dims,
+                                     (uint32_t)type};
+    launch(embi_scatter_kernel, args, 1);
+    for (uint64_t s = 0; s < segments; s++)
+        for (uint32_t c = 0; c < dims; c++) {
+            double wide = before.value(s, c);
+            float narrow = (float)wide;
+            for (uint64_t i = s ? ends[s - 1] : base; i < ends[s]; i++) {
+                wide += grads.value(i - base, c);
+                narrow += (float)grads.value(i - base, c);
+            }
+            unsigned char expected[8];
+            put_value(type, expected, type == EMBI_CUDA_F64 ? wide : (double)narrow);
+            CHECK(memcmp(expected, t.at(s, c), embi_cuda_type_bytes(type)) == 0,
+                  "type %d, segment %llu, column %u", type, (unsigned long long)s, c);
+        }
+}
+
+/* An element, from the paper's blocks and ops/draw.h alone. */
+double drawn(const struct embi_draw_args &a, uint64_t row, uint32_t column)
+{
+    const bool wide = a.type == EMBI_CUDA_F64;
+    for (uint32_t attempt = 0;; attempt++) {
+        const uint32_t counter[4] = {column / (wide ? 2 : 4), (uint32_t)row,
+                                     (uint32_t)(row >> 32) | attempt << 16, a.stream};
+        uint32_t w[4];
+        embi_philox(counter, a.key, w);
+        const uint64_t x[2] = {w[0] | (uint64_t)w[1] << 32, w[2] | (uint64_t)w[3] << 32};
+        float z[4];
+        double y[2];
+        if (a.dist == EMBI_CUDA_UNIFORM)
+            return wide ? ((double)((int64_t)(x[column % 2] ^ 1ull << 63) >> 11) + 0.5) * 0x1p-52
+                        : (double)(((float)(int32_t)(w[column % 4] ^ 1u << 31) + 0.5f) * 0x1p-31f);
+        embi_normal_f32(w[0], w[1], &z[0], &z[1]);
+        embi_normal_f32(w[2], w[3], &z[2], &z[3]);
+        embi_normal_f64(x[0], x[1], &y[0], &y[1]);
+        const double found = wide ? y[column % 2] : (double)z[column % 4];
+        if (a.dist == EMBI_CUDA_NORMAL || fabs(found) <= 2)
+            return found;
+    }
+}
+
+void draw(enum embi_cuda_type type, uint32_t dims, enum embi_cuda_dist dist)
+{
+    const uint64_t pitch = dims * embi_cuda_type_bytes(type), rows = 23;
+    memory out(rows * pitch);
+    const struct embi_draw_args args = {
+        address(out.at), pitch,         (1ull << 32) - 7, rows, 0.02, {42, 7}, 3, dims,
+        (uint32_t)type,  (uint32_t)dist};
+    launch(embi_draw_kernel, args, 2);
+    for (uint64_t r = 0; r < rows; r++)
+        for (uint32_t c = 0; c < dims; c++) {
+            const double x = drawn(args, args.first + r, c);
+            unsigned char expected[8];
+            put_value(type, expected,
+                      type == EMBI_CUDA_F64 ? x * 0.02 : (double)((float)x * 0.02f));
+            CHECK(memcmp(expected, out.at + r * pitch + c * embi_cuda_type_bytes(type),
+                         embi_cuda_type_bytes(type)) == 0,
+                  "type %d, dist %d, row %llu, column %u", type, dist, (unsigned long long)r, c);
+        }
+}
+
+void draws()
+{
+    for (enum embi_cuda_type type : all_types)
+        for (uint32_t dims : {1u, 2u, 5u, 300u}) {
+            draw(type, dims, EMBI_CUDA_UNIFORM);
+            draw(type, dims, EMBI_CUDA_NORMAL);
+            draw(type, dims, EMBI_CUDA_TRUNCATED);
+        }
+}
+
+/* -------------------------------------------------------------------------------------------------
+ * Products
+ */
+
+struct products {
+    table t, queries;
+    uint64_t ld;
+    std::vector<float> out;
+    products(enum embi_cuda_type type, uint64_t rows, uint64_t dims, uint64_t n)
+        : t(type, rows, dims), queries(EMBI_CUDA_F32, n, dims), ld(rows + 3), out(n * ld, NAN)
+    {
+    }
+
+    double exact(uint64_t q, uint64_t r, double *size) const
+    {
+        double sum = 0, a = 0, b = 0;
+        for (uint64_t c = 0; c < t.dims; c++) {
+            sum += t.value(r, c) * queries.value(q, c);
+            a += t.value(r, c) * t.value(r, c);
+            b += queries.value(q, c) * queries.value(q, c);
+        }
+        *size = sqrt(a * b);
+        return sum;
+    }
+
+    /* within `unit` of the lengths */
+    void compare(const char *what, double unit) const
+    {
+        for (uint64_t q = 0; q < queries.rows; q++) {
+            for (uint64_t r = 0; r < t.rows; r++) {
+                double size, sum = exact(q, r, &size);
+                CHECK(fabs((double)out[q * ld + r] - sum) <= unit * size + 1e-30,
+                      "%s: type %d, query %llu, row %llu: %g, %g", what, t.type,
+                      (unsigned long long)q, (unsigned long long)r, (double)out[q * ld + r], sum);
+            }
+            for (uint64_t r = t.rows; r < ld; r++)
+                CHECK(isnan(out[q * ld + r]), "%s: written past the rows", what);
+        }
+    }
+};
+
+/* Queries with the padding that rows have. */
+std::vector<float> padded(const products &p)
+{
+    const uint64_t numbers = p.t.pitch / embi_cuda_type_bytes(p.t.type);
+    std::vector<float> q(p.queries.rows * numbers + 4, 0);
+    for (uint64_t i = 0; i < p.queries.rows; i++)
+        for (uint64_t c = 0; c < p.t.dims; c++)
+            q[i * numbers + c] = (float)p.queries.value(i, c);
+    return q;
+}
+
+void f32_products(enum embi_cuda_type type, enum embi_cuda_kernel kernel, uint64_t rows,
+                  uint64_t dims, uint64_t n)
+{
+    products p(type, rows, dims, n);
+    const std::vector<float> queries = padded(p);
+    const uint64_t numbers = p.t.pitch / embi_cuda_type_bytes(type);
+    const struct embi_products_args args = {
+        p.t.address(),         p.t.pitch, rows,        address(queries.data()), numbers * 4,
+        address(p.out.data()), p.ld,      (uint32_t)n, (uint32_t)type};
+    const bool tiles = kernel == embi_products_tile_kernel;
+    if (rows > 0)
+        launch(kernel, args, tiles ? (unsigned)(rows + 63) / 64 : 2,
+               tiles ? (unsigned)(n + 63) / 64 : 1);
+    p.compare(shim_kernels[kernel].name, 4e-7 * sqrt((double)dims + 1));
+}
+
+void matrix_products(enum embi_cuda_type type, uint64_t rows, uint64_t dims, uint64_t n)
+{
+    products p(type, rows, dims, n);
+    table high(type, n, dims), low(type, n, dims);
+    for (uint64_t q = 0; q < n; q++)
+        for (uint64_t c = 0; c < dims; c++) {
+            const double x = p.queries.value(q, c);
+            put_value(type, high.at(q, c), x);
+            put_value(type, low.at(q, c), x - high.value(q, c));
+        }
+    const struct embi_matrix_args args = {p.t.address(),  p.t.pitch,     rows,
+                                          high.address(), low.address(), address(p.out.data()),
+                                          p.ld,           (uint32_t)n,   (uint32_t)type};
+    launch(embi_products_matrix_kernel, args, (unsigned)(rows + 63) / 64, (unsigned)(n + 63) / 64);
+    p.compare("matrix", 0x1p-17 + 4e-7 * sqrt((double)dims));
+}
+
+void all_products()
+{
+    for (enum embi_cuda_type type : small_types) {
+        for (uint64_t dims : {1, 31, 300})
+            for (uint64_t rows : {0, 1, 33, 70}) {
+                f32_products(type, embi_products_one_kernel, rows, dims, 1);
+                f32_products(type, embi_products_four_kernel, rows, dims, 4);
+            }
+        f32_products(type, embi_products_tile_kernel, 1, 1, 1);
+        f32_products(type, embi_products_tile_kernel, 65, 100, 67);
+        f32_products(type, embi_products_tile_kernel, 130, 33, 5);
+    }
+    for (enum embi_cuda_type type : {EMBI_CUDA_F16, EMBI_CUDA_BF16}) {
+        matrix_products(type, 1, 1, 1);
+        matrix_products(type, 65, 300, 67);
+        matrix_products(type, 64, 128, 16);
+    }
+}
+
+void norms(enum embi_cuda_type type, uint64_t rows, uint64_t dims)
+{
+    const table t(type, rows, dims);
+    std::vector<float> out(rows + 1, NAN);
+    const struct embi_norms_args args = {t.address(), t.pitch, rows, address(out.data()),
+                                         (uint32_t)type};
+    launch(embi_norms_kernel, args, 2);
+    for (uint64_t r = 0; r < rows; r++) {
+        double sum = 0;
+        for (uint64_t c = 0; c < dims; c++)
+            sum += t.value(r, c) * t.value(r, c);
+        CHECK(fabs((double)out[r] - sum) <= 1e-6 * sum, "row %llu", (unsigned long long)r);
+    }
+    CHECK(isnan(out[rows]), "written past the rows");
+}
+
+/* A table of 2^31 numbers and more, of which the last rows are not zero: f32 of 64 KiB a row. */
+void products_far()
+{
+    const uint64_t dims = 1 << 14, pitch = dims * 4, rows = (1 << 17) + 5, first = rows - 7;
+    unsigned char *far =
+        static_cast<unsigned char *>(mmap(nullptr, rows * pitch, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    CHECK(far != MAP_FAILED, "no room");
+    std::vector<float> query(dims, 0), out(rows, NAN);
+    query[dims - 1] = 2;
+    for (uint64_t r = first; r < rows; r++) {
+        const float x = (float)(r - first + 1);
+        memcpy(far + r * pitch + (dims - 1) * 4, &x, sizeof x);
+    }
+    /* A window at the end, as the host would name it; rows before it stay untouched. */
+    const struct embi_products_args args = {
+        address(far) + first * pitch,    pitch, 7, address(query.data()), pitch,
+        address(out.data()) + first * 4, rows,  1, EMBI_CUDA_F32};
+    launch(embi_products_one_kernel, args, 1);
+    for (uint64_t r = first; r < rows; r++)
+        CHECK(out[r] == 2 * (float)(r - first + 1), "far row %llu", (unsigned long long)r);
+    munmap(far, rows * pitch);
+}
+
+/* Products whose places in the result are beyond 2^31 numbers: query 3 of a window of 2^30 rows. */
+void results_far()
+{
+    const uint64_t ld = 1ull << 30;
+    float *far = static_cast<float *>(mmap(nullptr, 4 * ld * 4, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    CHECK(far != MAP_FAILED, "no room");
+    products p(EMBI_CUDA_BF16, 5, 40, 4);
+    const std::vector<float> queries = padded(p);
+    struct embi_products_args args = {p.t.address(), p.t.pitch,    5,  address(queries.data()),
+                                      p.t.pitch * 2, address(far), ld, 4,
+                                      EMBI_CUDA_BF16};
+    launch(embi_products_four_kernel, args, 1);
+    for (uint64_t q = 0; q < 4; q++)
+        for (uint64_t r = 0; r < 5; r++) {
+            double size, sum = p.exact(q, r, &size);
+            CHECK(fabs((double)far[q * ld + r] - sum) <= 1e-5 * size, "query %llu",
+                  (unsigned long long)q);
+        }
+    munmap(far, 4 * ld * 4);
+}
+
+/* -------------------------------------------------------------------------------------------------
+ * Selection
+ */
+
+/* Scores of a window in the worst of orders, and what must come of them: no row that has fewer than
+ * k others wholly above it may be missing, and none but those of the windows' floors may be there.
+ */
+struct selection {
+    uint64_t rows, first = 1000;
+    uint32_t n, cap;
+    std::vector<float> dots, norm2, lengths, bias;
+    std::vector<uint32_t> k, floors, counts;
+    std::vector<uint8_t> allowed;
+    std::vector<struct embi_cuda_hit> hits;
+    struct embi_select_args args = {};
+
+    selection(uint64_t v, uint32_t queries, uint32_t most)
+        : rows(v), n(queries), cap(most), dots(n * (v + 1)), norm2(v), lengths(n, 1.5f),
+          bias(first + v), k(n), floors(n, 0), counts(n, 0), allowed((first + v) / 8 + 1, 0xff),
+          hits(n * (size_t)most)
+    {
+        for (float &x : norm2)
+            x = 1 + random_number() / 2;
+        for (float &x : bias)
+            x = random_number();
+        for (uint32_t q = 0; q < n; q++)
+            for (uint64_t r = 0; r < v; r++)
+                dots[q * (v + 1) + r] = random_number() * sqrtf(norm2[r]);
+    }
+
+    void run(enum embi_cuda_metric metric, bool farthest, bool biased, float bound)
+    {
+        args = {address(dots.data()),
+                rows + 1,
+                address(norm2.data()),
+                rows,
+                first,
+                address(lengths.data()),
+                address(k.data()),
+                biased ? address(bias.data()) : 0,
+                address(allowed.data()),
+                address(floors.data()),
+                address(counts.data()),
+                address(hits.data()),
+                bound,
+                n,
+                cap,
+                (uint32_t)metric,
+                farthest};
+        launch(embi_select_kernel, args, n);
+    }
+
+    /* The key of ops/interval.h in f64, and how far it may be off. */
+    bool interval(uint32_t q, uint64_t r, double *key, double *error) const
+    {
+        const double dot = dots[q * (rows + 1) + r], n2 = norm2[r], g = args.bound;
+        const double y = args.bias ? bias[first + r] / lengths[q] * (args.farthest ? -1 : 1) : 0;
+        if (!(norm2[r] >= 0x1p-60f && norm2[r] <= 0x1p100f) ||
+            !(allowed[(first + r) / 8] >> (first + r) % 8 & 1))
+            return false;
+        *key = dot / sqrt(n2);
+        *error = 2 * g;
+        if (args.metric == EMBI_CUDA_DOT) {
+            *key = dot + y;
+            *error = 1.1 * g * sqrt(n2);
+        } else if (args.metric == EMBI_CUDA_EUCLIDEAN) {
+            *key = 2 * (double)lengths[q] * dot + (args.farthest ? n2 : -n2);
+            *error = 1.1 * g * (2 * (double)lengths[q] * sqrt(n2) + n2);
+        }
+        return true;
+    }
+
+    void check(uint32_t q) const
+    {
+        std::vector<double> lower;
+        std::vector<uint64_t> listed;
+        double key, error, floor = -INFINITY;
+        for (uint64_t r = 0; r < rows; r++)
+            if (interval(q, r, &key, &error))
+                lower.push_back(key - error);
+        std::sort(lower.rbegin(), lower.rend());
+        if (k[q] <= lower.size())
+            floor = lower[k[q] - 1];
+        for (uint32_t i = 0; i < counts[q] && i < cap; i++) {
+            const struct embi_cuda_hit &h = hits[(size_t)q * cap + i];
+            const uint64_t r = h.row - first;
+            listed.push_back(r);
+            CHECK(r < rows && h.dot == dots[q * (rows + 1) + r] && h.norm2 == norm2[r],
+                  "hit %u of query %u is no row", i, q);
+            CHECK(interval(q, r, &key, &error) && key + error >= floor - 1e-4,
+                  "row %llu of query %u should not be there", (unsigned long long)r, q);
+        }
+        std::sort(listed.begin(), listed.end());
+        CHECK(std::adjacent_find(listed.begin(), listed.end()) == listed.end(), "twice");
+        if (counts[q] > cap)
+            return;
+        for (uint64_t r = 0; r < rows; r++)
+            if (interval(q, r, &key, &error) && key + error >= floor)
+                CHECK(std::binary_search(listed.begin(), listed.end(), r),
+                      "row %llu of query %u is missing", (unsigned long long)r, q);
+    }
+};
+
+void select_of(uint64_t rows, enum embi_cuda_metric metric, bool farthest, bool biased)
+{
+    selection s(rows, 5, 400);
+    for (uint64_t r = 0; r < rows; r += 17)
+        s.norm2[r] = r % 2 ? 0 : NAN;
+    for (uint64_t r = 5; r < rows; r += 13)
+        s.allowed[(s.first + r) / 8] &= (uint8_t) ~(1u << (s.first + r) % 8);
+    s.k = {1, 2, 10, (uint32_t)rows, (uint32_t)rows + 9};
+    s.run(metric, farthest, biased, 1e-5f);
+    for (uint32_t q = 0; q < s.n; q++)
+        s.check(q);
+}
+
+/* More rows that tie than there is room for. */
+void select_overflows()
+{
+    selection s(700, 1, 64);
+    std::fill(s.norm2.begin(), s.norm2.end(), 1.0f);
+    std::fill(s.dots.begin(), s.dots.end(), 0.25f);
+    s.k = {3};
+    s.run(EMBI_CUDA_COSINE, false, false, 1e-5f);
+    CHECK(s.counts[0] == 700, "%u", s.counts[0]);
+}
+
+/* What one window found holds for the next. */
+void select_goes_on()
+{
+    selection s(300, 1, 400);
+    std::fill(s.norm2.begin(), s.norm2.end(), 1.0f);
+    s.k = {4};
+    s.run(EMBI_CUDA_COSINE, false, false, 1e-5f);
+    const uint32_t before = s.counts[0];
+    for (float &x : s.dots)
+        x -= 2;
+    s.run(EMBI_CUDA_COSINE, false, false, 1e-5f);
+    CHECK(s.counts[0] == before, "%u more rows below the floor", s.counts[0] - before);
+}
+
+void odd_rows()
+{
+    const uint64_t rows = 1000, first = 16;
+    std::vector<float> norm2(rows, 1);
+    std::vector<uint64_t> list(rows, ~0ull), expected;
+    std::vector<uint8_t> allowed((first + rows) / 8 + 1, 0xff);
+    uint32_t count = 0;
+    for (uint64_t r = 3; r < rows; r += 31) {
+        const float odd[] = {0, NAN, INFINITY, 1e38f, 1e-30f};
+        norm2[r] = odd[r % 5];
+        if (r % 3 == 0)
+            allowed[(first + r) / 8] &= (uint8_t) ~(1u << (first + r) % 8);
+        else
+            expected.push_back(first + r);
+    }
+    const struct embi_odd_args args = {
+        address(norm2.data()), rows, first, address(allowed.data()), address(&count),
+        address(list.data())};
+    launch(embi_odd_rows_kernel, args, 2);
+    list.resize(count);
+    std::sort(list.begin(), list.end());
+    CHECK(list == expected, "%u rows, %zu expected", count, expected.size());
+}
+
+void selections()
+{
+    for (uint64_t rows : {1, 2, 100, 1000})
+        for (bool farthest : {false, true}) {
+            select_of(rows, EMBI_CUDA_COSINE, farthest, false);
+            select_of(rows, EMBI_CUDA_DOT, farthest, false);
+            select_of(rows, EMBI_CUDA_DOT, farthest, true);
+            select_of(rows, EMBI_CUDA_EUCLIDEAN, farthest, false);
+        }
+    select_overflows();
+    select_goes_on();
+    odd_rows();
+}
+
+} // namespace
+
+int main()
+{
+    for (int order = 0; order < 3; order++) {
+        shim_order(order);
+        RUN(gathers());
+        for (enum embi_cuda_type type : small_types)
+            for (uint64_t dims : {1, 7, 300})
+                for (size_t n : {0, 1, 50})
+                    RUN(gather_sum(type, dims, n));
+        RUN(pools());
+        for (enum embi_cuda_type type : all_types)
+            for (uint32_t dims : {1u, 5u, 300u})
+                RUN(scatter(type, dims));
+        RUN(draws());
+        for (enum embi_cuda_type type : small_types)
+            for (uint64_t rows : {0, 1, 90})
+                RUN(norms(type, rows, 100));
+        RUN(all_products());
+        RUN(selections());
+    }
+    RUN(gather_far());
+    RUN(products_far());
+    RUN(results_far());
+    printf("kernels on the shim: %d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}

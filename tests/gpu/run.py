@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+"""The CUDA plugin over the fake driver: run.py --build DIR [--slow X] [--only NAME] [--real].
+
+The plugin is that of the tests, whose kernels the fake driver runs on the shim. Commands are run with --device cuda and
+with --device cpu, and must give the same bytes; then with every call of the driver failing in its turn, with too little
+memory, without a device, without a driver. --real takes the plugin that was built and the machine's driver, and leaves
+out what needs a driver that fails. One line a check, then `N passed, N failed, N skipped`.
+"""
+import argparse
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from checks import run_checks   # noqa: E402
+
+LIMIT_S = 60
+OPENING = 60           # calls of the driver that open and close a device
+
+
+class Place:
+    """The programs, a folder for files, and how commands are run in it."""
+
+    def __init__(self, build, slow, real, where):
+        self.tool, self.build, self.slow, self.real, self.where = build / "embtool", build, slow, real, Path(where)
+        self.gpu = build / "tests/gpu"
+
+    def environment(self, fake, plugin, driver):
+        kept = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "PATH")
+        found = {k: os.environ[k] for k in kept if k in os.environ}
+        found.update(HOME=str(self.where), LC_ALL="C")
+        if self.real:
+            return found
+        report = f"report={self.where / 'report'}"
+        found.update(FAKE_CUDA=",".join(filter(None, [fake, report])))
+        if plugin is None:
+            plugin = self.gpu / "plugin"
+        if driver is None:
+            driver = self.gpu / "driver"
+        found.update(EMB_PLUGIN_PATH=str(plugin), LD_LIBRARY_PATH=str(driver))
+        return found
+
+    def run(self, *command, fake="", plugin=None, driver=None, stdin=b""):
+        (self.where / "report").unlink(missing_ok=True)
+        program = str(self.tool)
+        if command[0].startswith("/"):
+            program, *command = command
+        return subprocess.run([program, *map(str, command)], input=stdin, capture_output=True, cwd=self.where,
+                              env=self.environment(fake, plugin, driver), timeout=LIMIT_S * self.slow)
+
+    def report(self):
+        """What the fake driver said at its end: calls, and what was left."""
+        text = (self.where / "report").read_text()
+        return {k: int(v) for k, v in (line.split() for line in text.splitlines())}
+
+    def same(self, *command, stdin=b"", used=True, **how):
+        """The command by the device and by the CPU; used: the device has something to do. Returns what it wrote."""
+        cpu = self.run(*command, "--device", "cpu", stdin=stdin)
+        cuda = self.run(*command, "--device", "cuda", stdin=stdin, **how)
+        assert (cuda.returncode, cuda.stdout) == (cpu.returncode, cpu.stdout), \
+            f"{' '.join(map(str, command))}: {cpu.stdout[:200]} became {cuda.stdout[:200]} {cuda.stderr[:500]}"
+        if not self.real:
+            assert self.report()["left"] == 0, f"{' '.join(map(str, command))}: {self.report()}"
+            busy = self.report()["calls"] > OPENING
+            assert busy == used, f"{' '.join(map(str, command))}: {self.report()}"
+        return cuda.stdout
+
+    def fails(self, *command, code=5, says=(), quiet=(), **how):
+        r = self.run(*command, **how)
+        text = r.stderr.decode()
+        assert r.returncode == code, f"{' '.join(map(str, command))}: exit {r.returncode}: {text}"
+        assert not r.stdout, f"{' '.join(map(str, command))}: wrote {r.stdout[:100]}"
+        for word in says:
+            assert word in text, f"{' '.join(map(str, command))}: expected '{word}' in {text}"
+
+
+def npy(path, rows, kind="<f4"):
+    """A .npy file of a list of rows."""
+    code = {"<f4": "f", "<f2": "e", "<f8": "d"}[kind]
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}"
+    header += " " * (63 - (len(header) + 10) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+                     b"".join(struct.pack(f"<{len(r)}{code}", *r) for r in rows))
+    return path
+
+
+def random_rows(n, d, seed=1):
+    r = random.Random(seed)
+    return [[r.gauss(0, 1) for _ in range(d)] for _ in range(n)]
+
+
+# ---------------------------------------------------------------- what the commands give
+
+def ways(p):
+    """The table on the device as a whole, and a part at a time."""
+    return [""] if p.real else ["", "free=0"]
+
+
+def lookup_same(p):
+    """lookup gives the CPU's bytes: of every type and width, in every order, pooled."""
+    ids = " ".join(str((i * 7919) % 900) for i in range(700)).encode()
+    for kind in ("<f4", "<f2", "<f8"):
+        for d in (1, 7, 64):
+            table = npy(p.where / "t.npy", random_rows(900, d), kind)
+            for fake in ways(p):
+                p.same("lookup", "-t", table, "-O", "raw", stdin=ids, fake=fake)
+    table = npy(p.where / "t.npy", random_rows(900, 12))
+    for more in (["--dtype", "bf16"], ["--normalize"], ["--pool", "mean"], ["--dtype", "f8_e4m3"]):
+        for fake in ways(p):
+            p.same("lookup", "-t", table, "-O", "raw", *more, stdin=ids, fake=fake)
+    p.same("lookup", "-q", "cat", "dog")
+    p.same("lookup", "-t", table, stdin=b"0\n899\n0\n")
+
+
+def pool_same(p):
+    """lookup --pool gives the CPU's vectors: of lines long and short, empty and split over blocks, with weights."""
+    r = random.Random(3)
+    lines = [[r.randrange(900) for _ in range(n)] for n in (1, 0, 5, 700, 0, 2, 300, 1, 1)]
+    ids = "\n".join(" ".join(map(str, line)) for line in lines).encode() + b"\n"
+    weights = npy(p.where / "w.npy", [[r.random() for _ in range(900)]], "<f8")
+    for kind in ("<f4", "<f2", "<f8"):
+        table = npy(p.where / "t.npy", random_rows(900, 33), kind)
+        for fake in ways(p):
+            for how in ("sum", "mean", "max", "first"):
+                p.same("lookup", "-t", table, "--pool", how, "--dtype", "f64", stdin=ids, fake=fake, used=how != "first")
+            p.same("lookup", "-t", table, "--pool", "mean", "--weights", weights, stdin=ids, fake=fake)
+
+
+def positions_same(p):
+    """lookup gives the CPU's bytes of rows with learned positions added, and refuses more than that."""
+    ids = "\n".join(" ".join(str((i * j) % 900) for j in range(60)) for i in (1, 7, 11)).encode()
+    for dtype in ("f32", "f16", "bf16"):
+        made = p.run("init", "-q", "900", "37", "--positions", "64", "--dtype", dtype, "-o", "model/", "--force")
+        assert made.returncode == 0, made.stderr
+        for fake in ways(p):
+            p.same("lookup", "-t", "model", "--input-layer", "-O", "raw", stdin=ids, fake=fake)
+            p.same("lookup", "-t", "model", "--positions", "learned", "--start", "3", "-O", "raw", "--dtype", "f64",
+                   stdin=ids, fake=fake)
+    p.fails("lookup", "-t", "model", "--scale", "2", "1", "--device", "cuda", code=2, says=["has no part in it"])
+    r = p.run("lookup", "-t", "model", "--input-layer", "--device", "cuda", stdin=b" 1" * 65)
+    assert r.returncode == 3 and b"position 64" in r.stderr, r.stderr
+
+
+def lookup_matches_numbers(p):
+    """lookup by a device gives the rows that were written, by struct and not by embtool."""
+    rows = random_rows(600, 5)
+    table = npy(p.where / "t.npy", rows)
+    r = p.run("lookup", "-t", table, "-O", "raw", "--device", "cuda", "599", "0", "7")
+    assert r.stdout == b"".join(struct.pack("<5f", *rows[i]) for i in (599, 0, 7)), r.stderr
+
+
+def similar_same(p):
+    """similar gives the CPU's hits and scores: of every metric, one query and many, ties and zero rows."""
+    rows = random_rows(900, 24)
+    rows[5], rows[6], rows[700] = rows[4], rows[4], [0.0] * 24
+    tables = [npy(p.where / f"{k[1:]}.npy", rows, k) for k in ("<f4", "<f2", "<f8")]
+    for table in tables:
+        for metric in ("cosine", "dot", "euclidean"):
+            for fake in ways(p):
+                p.same("similar", "-q", "-t", table, "#4", "-k", "3", "--metric", metric, "--digits", "17", fake=fake)
+                p.same("similar", "-q", "-t", table, "--id", "0..39", "-k", "9", "--metric", metric, "--digits", "17",
+                       fake=fake)
+    for more in (["--farthest"], ["--center"], ["--restrict", "650"], ["--min-score", "0.3"], ["--include-query"],
+                 ["--exclude", "#10"], ["--json"]):
+        p.same("similar", "-q", "-t", tables[0], "--id", "0..19", "-k", "4", *more)
+    p.same("similar", "-q", "-t", tables[1], "--all", "-k", "2", "--limit", "600")
+    p.same("similar", "-q", "--limit", "3000", "cat", "dog", "--match", "c*")
+
+
+def similar_matches_sums(p):
+    """similar by a device gives the nearest rows by sums written out here."""
+    rows = random_rows(800, 16)
+    table = npy(p.where / "t.npy", rows, "<f8")
+    r = p.run("similar", "-q", "-t", table, "#3", "-k", "5", "--metric", "dot", "--device", "cuda")
+    dots = sorted(range(800), key=lambda i: (-sum(a * b for a, b in zip(rows[i], rows[3])), i))
+    found = [int(line.split("\t")[-2].lstrip("#")) for line in r.stdout.decode().splitlines()]
+    assert found == [i for i in dots if i != 3][:5], (found, r.stderr)
+
+
+def logits_same(p):
+    """logits gives the CPU's highest, of a table of quantised blocks too."""
+    hidden = npy(p.where / "h.npy", random_rows(20, 64, seed=2))
+    table = npy(p.where / "t.npy", random_rows(900, 64))
+    for fake in ways(p):
+        p.same("logits", hidden, "-q", "-t", table, "-k", "4", "--digits", "17", fake=fake)
+    made = p.run("convert", table, "-o", "t.gguf", "--dtype", "q8_0", "--force")
+    assert made.returncode == 0, made.stderr
+    p.same("logits", hidden, "-q", "-t", "t.gguf", "-k", "4", "--digits", "17")
+
+
+def init_same(p):
+    """init writes the CPU's bytes, of every type and distribution."""
+    for dtype in ("f32", "f16", "bf16", "f64"):
+        for dist in ("normal", "uniform", "truncated"):
+            made = []
+            for device in ("cpu", "cuda"):
+                r = p.run("init", "-q", "130", "37", "--dtype", dtype, "--dist", dist, "--seed", "7", "-o", "x.raw",
+                          "--force", "--device", device)
+                assert r.returncode == 0, r.stderr
+                made.append((p.where / "x.raw").read_bytes())
+            assert made[0] == made[1] and len(made[0]) > 9000, f"{dtype} {dist}"
+
+
+def library_same(p):
+    """What no command reaches: gradients, gathers and searches through emb.h."""
+    plugins = p.build / "lib/embtool" if p.real else p.gpu / "plugin"
+    for fake in ways(p):
+        r = p.run(str(p.gpu / "ops_main"), plugins, p.where / "raw", fake=fake)
+        assert r.returncode == 0, (r.stdout + r.stderr).decode()
+        assert p.real or p.report()["left"] == 0, p.report()
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+def no_driver(p):
+    """Without a driver `cuda` says what is missing, exit 5; `auto` says nothing."""
+    nowhere = p.where / "nowhere"
+    p.fails("lookup", "cat", "--device", "cuda", driver=nowhere, says=["--device cuda", "libcuda.so.1"])
+    p.fails("init", "9", "9", "-o", "y.raw", "--device", "cuda:2", driver=nowhere, says=["no NVIDIA driver"])
+    assert not (p.where / "y.raw").exists()
+    r = p.run("similar", "-q", "cat", "-k", "1", "--device", "auto", driver=nowhere)
+    assert r.returncode == 0 and not r.stderr and r.stdout, r.stderr
+
+
+def no_plugin(p):
+    """Without the plugin `cuda` says where it was looked for, exit 5; `auto` says nothing."""
+    alone = p.where / "alone"
+    alone.write_bytes(p.tool.read_bytes())
+    alone.chmod(0o755)
+    table = npy(p.where / "t.npy", random_rows(9, 3))
+    empty = p.where / "empty"
+    p.fails(str(alone), "lookup", "-t", table, "1", "--device", "cuda", plugin=empty,
+            says=["the CUDA plugin is not there", "libemb-cuda.so was looked for in"])
+    r = p.run(str(alone), "lookup", "-q", "-t", table, "1", "--device", "auto", plugin=empty)
+    assert r.returncode == 0 and not r.stderr and r.stdout, r.stderr
+
+
+def wrong_device(p):
+    """A device that is not there or too old, a driver without one, names that mean none."""
+    p.fails("lookup", "cat", "--device", "cuda:1", says=["there is no device 1", "0..0"])
+    p.fails("lookup", "cat", "--device", "cuda", fake="devices=0", says=["no CUDA-capable device"])
+    p.fails("lookup", "cat", "--device", "cuda", fake="major=7", says=["compute capability 7.0", "8.0"])
+    for name in ("cuda:", "cuda:x", "cuda:-1", "gpu", "CUDA", "cuda:99999"):
+        p.fails("lookup", "cat", "--device", name, code=2, says=["expected cpu, cuda, cuda:N or auto"])
+    r = p.run("lookup", "-q", "cat", "--device", "cuda:1", fake="devices=2")
+    assert r.returncode == 0, r.stderr
+
+
+def wrong_plugin(p):
+    """A plugin of another interface, and a file that is none."""
+    for name, says in (("other_abi", "is of another version of embtool"), ("stranger", "embi_cuda_plugin")):
+        p.fails("lookup", "cat", "--device", "cuda", plugin=p.gpu / name, says=[says])
+
+
+def no_part(p):
+    """What the CPU alone does is refused with a device, and not with `auto`."""
+    hidden = npy(p.where / "h.npy", random_rows(2, 3))
+    table = npy(p.where / "t.npy", random_rows(9, 3))
+    for command in (["similar", "--pairs", "cat", "dog"], ["similar", "--matrix", "cat", "dog"],
+                    ["similar", "--method", "mul", "cat"], ["similar", "--backend", "native", "cat"],
+                    ["lookup", "cat", "--scale", "2"], ["logits", hidden, "-t", table, "-o", "l.npy"]):
+        p.fails(*command, "--device", "cuda", code=2, says=["has no part in it"])
+        r = p.run(*command, "--device", "auto")
+        assert r.returncode == 0, r.stderr
+        (p.where / "l.npy").unlink(missing_ok=True)
+
+
+def out_of_memory(p):
+    """A device with no room says how much it lacks, exit 5, and nothing is written."""
+    table = npy(p.where / "t.npy", random_rows(900, 24))
+    p.fails("similar", "-t", table, "#1", "--device", "cuda", fake="memory=20000",
+            says=["the device has no memory for", "bytes"])
+    p.fails("init", "900", "24", "-o", "z.raw", "--device", "cuda", fake="memory=1000", says=["no memory"])
+    assert not (p.where / "z.raw").exists()
+
+
+def every_call_fails(p):
+    """Whichever call of the driver fails: exit 5 with its name and the driver's words, nothing written, nothing left."""
+    table = npy(p.where / "t.npy", random_rows(600, 9))
+    for command in (["similar", "-q", "-t", table, "--id", "0..16", "-k", "2"],
+                    ["lookup", "-q", "-t", table, "-O", "raw", "5", "599"],
+                    ["init", "-q", "60", "9", "-o", "w.raw"]):
+        for fake in ("", "free=0"):
+            p.run(*command, "--device", "cuda", fake=fake)
+            (p.where / "w.raw").unlink(missing_ok=True)
+            calls = p.report()["calls"]
+            few = 8 if p.slow > 1 else 1        # every one of those that open the device; some of the others
+            for n in [*range(1, min(calls, 90) + 1, few), *range(91, calls + 1, max(1, few * calls // 60))]:
+                words = ",".join(filter(None, [fake, f"fail={n}"]))
+                r = p.run(*command, "--device", "cuda", fake=words)
+                text = r.stderr.decode()
+                assert r.returncode in (0, 5), f"call {n} of {calls}: exit {r.returncode}: {text}"
+                assert r.returncode == 0 or re.search(r"(cu[A-Z]\w+|embi_\w+): unknown error \(CUDA_ERROR_UNKNOWN, 999\)",
+                                                      text), f"call {n}: {text}"
+                assert r.returncode == 0 or (not r.stdout and not (p.where / "w.raw").exists()), f"call {n}"
+                # The last calls let a table go, when all is done: what they leave goes with the context.
+                assert r.returncode == 0 or p.report()["left"] == 0, f"call {n} of {calls}: {p.report()}"
+                (p.where / "w.raw").unlink(missing_ok=True)
+
+
+def library_calls_fail(p):
+    """The same through emb.h, in steps: every function that fails says so."""
+    r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw")
+    calls = p.report()["calls"]
+    for n in range(50, calls, max(1, calls // 6)):
+        r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "may-fail", fake=f"fail={n}")
+        assert r.returncode == 0, f"call {n}: " + (r.stdout + r.stderr).decode()
+        assert p.report()["left"] == 0, f"call {n}: {p.report()}"
+
+
+def auto_weighs(p):
+    """`auto` says what it weighed, and leaves a small search to the CPU."""
+    r = p.run("similar", "-v", "cat", "-k", "1", "--device", "auto")
+    text = r.stderr.decode()
+    assert re.search(r"search: a device would take about \d+ ms, this CPU \d+ ms", text), text
+    assert "products by" in text and "cuda:" not in text, text
+
+
+def not_linked(p):
+    """Neither the program nor the plugin names a CUDA library among those that it needs."""
+    for path in (p.tool, p.build / "libemb.so", p.gpu / "plugin/libemb-cuda.so", p.build / "lib/embtool/libemb-cuda.so"):
+        if path.exists():
+            r = subprocess.run(["readelf", "-d", str(path)], capture_output=True, text=True)
+            assert r.returncode == 0 and not re.search("NEEDED.*cuda", r.stdout), r.stdout + r.stderr
+
+
+SAME = (lookup_same, pool_same, positions_same, lookup_matches_numbers, similar_same, similar_matches_sums, logits_same, init_same, library_same)
+WRONG = (no_driver, no_plugin, wrong_device, wrong_plugin, no_part, out_of_memory, every_call_fails, library_calls_fail,
+         auto_weighs, not_linked)
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    a.add_argument("--build", type=Path, required=True)
+    a.add_argument("--slow", type=float, default=1)
+    a.add_argument("--only", action="append")
+    a.add_argument("--real", action="store_true")
+    o = a.parse_args()
+    with tempfile.TemporaryDirectory(prefix="embtool-gpu-") as where:
+        place = Place(o.build.resolve(), o.slow, o.real, where)
+        checks = SAME if o.real else SAME + WRONG
+        return run_checks(checks, o.only, lambda check: check(place))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
