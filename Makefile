@@ -6,6 +6,7 @@
 #   make check-fuzz      the fuzz targets, FUZZ_SECONDS each (make fuzz builds them, with clang)
 #   make SAN=asan check  the same under AddressSanitizer and UBSan (SAN=tsan: ThreadSanitizer)
 #   make coverage        lines that the tests reach, by file (COV=1: a build that counts them)
+#   make check-gpu       the same answers with a GPU, where there is one; make bench-gpu: how fast kernels are on it
 #   make metrics         lengths of functions and files, and share of comments, by layer
 #   make bench           timings beside other libraries and the machine's limits (CELL=NAME: of one cell);
 #                        make bench-peers installs those libraries, for that alone
@@ -321,6 +322,23 @@ $(gpu)/other_abi/libemb-cuda.so $(gpu)/stranger/libemb-cuda.so:
 $(gpu)/ops_main: $(gpu)/ops_main.o $(BUILD)/libemb.a
 	$(call say,LD,$@)
 	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# On a real device, where there is one: the commands with --device cuda beside --device cpu, and how fast kernels are.
+$(gpu)/bench_main: $(BUILD)/tests/gpu/bench_main.o $(cuda_host) $(BUILD)/lib/cuda/image.o
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ -ldl -o $@
+
+.PHONY: check-gpu bench-gpu
+ROWS ?=
+ifeq ($(have_nvcc),yes)
+check-gpu: $(made) $(gpu)/ops_main
+	$(run)$(PYTHON) tests/gpu/run.py --build $(BUILD) --real
+bench-gpu: $(gpu)/bench_main
+	$(run)$< $(ROWS)
+else
+check-gpu bench-gpu:
+	@echo 'skipped: no device: without nvcc there is no plugin for one'
+endif
 
 # Criterion's macros are not clean under our warnings.
 $(unit_bin:=.o): WARN := -Wall -Wextra $(if $(WERROR),-Werror)
