@@ -300,8 +300,8 @@ typedef struct emb_device emb_device;
 /* The device of that name: "cpu" is none (*device = NULL, which every function takes); "cuda" is
  * the first one of NVIDIA's driver, "cuda:N" the one of that number; "auto" is the first one too,
  * optional: a search uses it where it is there and likely to be faster, other functions do not, and
- * it is NULL where there is no plugin. The plugin "cuda" and the driver are loaded here, with "auto"
- * when a search asks for them.
+ * it is NULL where there is no plugin. The plugin "cuda" and the driver are loaded here, under
+ * "auto" when a search asks for them.
  * A context has one device; it lives as long as its context, and after all tables. EMB_BAD_ARG:
  * another name, or another device than the first time. EMB_DEVICE: there is no plugin, no driver,
  * no such device, or one that is too old. */
@@ -623,8 +623,8 @@ typedef struct emb_search_info {
  * instruction set or the number of queries.
  * EMB_BAD_DATA with err->at = i: query i holds NaN or an infinity, or is zero under cosine.
  * EMB_BAD_ARG: queries of other dims or another type, or options that make no sense. EMB_DEVICE:
- * the BLAS plugin was asked for, and emb_ctx_blas fails; or the device failed. opts may be NULL (all
- * rows, by cosine), and so may info. */
+ * the BLAS plugin was asked for, and emb_ctx_blas fails; or the device failed. opts may be NULL
+ * (all rows, by cosine), and so may info. */
 EMB_API emb_status emb_search(const emb_table *table, const emb_block *queries,
                               const emb_search_opts *opts, emb_hit *hits /* [Q, k] */,
                               size_t *counts /* [Q] */, emb_search_info *info, emb_err *err);
@@ -1016,11 +1016,11 @@ typedef enum emb_pooling {
 EMB_API emb_status emb_pool_add(emb_ctx *ctx, emb_pooling how, const emb_block *rows,
                                 const double *weights, double *sum, uint64_t *count, emb_err *err);
 
-/* The same with the rows of several sequences at once: sequence b takes in table rows rows[ends[b-1]]
- * .. rows[ends[b] - 1], with their weights, into sums[b] of [n, d], and counts[b] grows. A device adds
- * and compares in the same order; it has no part in tables of other types than f64, f32, f16, bf16
- * and blocks, nor in the first and last rows. NULL, or an optional one: the CPU does all. Statuses
- * as for emb_device_gather; sums are of no use then. */
+/* The same with rows of a table and several sequences at once: sequence b takes those of rows
+ * [ends[b-1]] .. [ends[b] - 1], with their weights, into sums[b] of [n, d], and counts[b] grows. A
+ * device adds and compares in the same order; it has no part in tables of other types than f64,
+ * f32, f16, bf16 and blocks, nor in the first and last rows. NULL, or an optional one: the CPU does
+ * all. Statuses as for emb_device_gather; sums are of no use then. */
 EMB_API emb_status emb_pool_rows(emb_ctx *ctx, emb_device *device, emb_pooling how,
                                  const emb_table *table, const uint64_t *rows, const uint64_t *ends,
                                  size_t n, const double *weights, double *sums, uint64_t *counts,

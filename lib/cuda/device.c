@@ -215,8 +215,8 @@ int embi_cuda_device_reserve(struct embi_cuda_device *d, enum embi_buffer buffer
         if (!result)
             d->buffers[buffer].bytes = bytes;
         else if (result == EMBI_CUDA_FULL)
-            embi_cuda_fail(fault, result, "the device has no memory for %llu bytes",
-                           (unsigned long long)bytes);
+            embi_cuda_say(fault, "the device has no memory for %llu bytes",
+                          (unsigned long long)bytes);
     }
     *at = d->buffers[buffer].at;
     return result;

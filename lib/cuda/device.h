@@ -105,7 +105,7 @@ int embi_cuda_rows_upload(struct embi_cuda_device *d, const struct embi_cuda_row
                           uint64_t first, uint64_t n, uint64_t pitch, embi_address to,
                           struct embi_cuda_fault *fault);
 
-/* Rows 0 .. n-1 from the device, when `compute` has made them; put gets them as rows base and on. */
+/* Rows 0 .. n-1 from the device, when `compute` has made them; to put they are rows base .. */
 int embi_cuda_rows_download(struct embi_cuda_device *d, embi_address from, uint64_t base,
                             uint64_t n, uint64_t pitch, embi_cuda_put_fn *put, void *arg,
                             struct embi_cuda_fault *fault);

@@ -8,13 +8,12 @@
 
 #define LIBRARY "libcuda.so.1"
 
-int embi_cuda_fail(struct embi_cuda_fault *fault, int result, const char *format, ...)
+void embi_cuda_say(struct embi_cuda_fault *fault, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     vsnprintf(fault->msg, sizeof fault->msg, format, args);
     va_end(args);
-    return result;
 }
 
 int embi_driver_result(const struct embi_driver *driver, int code, const char *call,

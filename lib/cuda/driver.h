@@ -73,8 +73,9 @@ void embi_driver_close(struct embi_driver *driver);
 int embi_driver_result(const struct embi_driver *driver, int code, const char *call,
                        struct embi_cuda_fault *fault);
 
-/* Fills *fault; returns `result`, so that a failure is one statement. */
-int embi_cuda_fail(struct embi_cuda_fault *fault, int result, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Fills *fault; gives `result`, so that a failure is one statement, and analyzers see which. */
+#define embi_cuda_fail(fault, result, ...) (embi_cuda_say(fault, __VA_ARGS__), (result))
+void embi_cuda_say(struct embi_cuda_fault *fault, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

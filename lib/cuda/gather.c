@@ -80,16 +80,18 @@ static int send_ids(struct gather *g, const uint64_t *ids, size_t n, struct embi
 {
     struct embi_cuda_device *d = g->table->device;
     const uint64_t bytes = n * sizeof *ids;
+    embi_address ids_at = 0, places_at = 0;
     g->ids = ids;
     g->n = n;
-    if (g->table->resident) {
-        g->ends[0] = n;
-        return embi_cuda_device_send(d, g->buffers, ids, bytes, &g->ids_at, fault);
-    }
-    sort_ids(g);
-    int result = embi_cuda_device_send(d, g->buffers, g->sorted, bytes, &g->ids_at, fault);
-    if (!result)
-        result = embi_cuda_device_send(d, g->buffers + 1, g->places, bytes, &g->places_at, fault);
+    g->ends[0] = n;
+    if (!g->table->resident)
+        sort_ids(g);
+    int result = embi_cuda_device_send(d, g->buffers, g->table->resident ? ids : g->sorted, bytes,
+                                       &ids_at, fault);
+    if (!result && !g->table->resident)
+        result = embi_cuda_device_send(d, g->buffers + 1, g->places, bytes, &places_at, fault);
+    g->ids_at = ids_at;
+    g->places_at = places_at;
     return result;
 }
 

@@ -303,7 +303,7 @@ int embi_cuda_table_search(struct embi_cuda_table *table, const struct embi_cuda
     s.select.farthest = search->farthest;
     s.ld = window_rows(&s);
     void *host = calloc(search->n * numbers_of(table), sizeof(float));
-    uint32_t *counts = malloc((search->n + (size_t)1) * sizeof *counts);
+    uint32_t *counts = calloc(search->n + (size_t)1, sizeof *counts);
     int result = EMBI_CUDA_DONE;
     if (!host || !counts)
         result =

@@ -113,8 +113,8 @@ struct embi_cuda_scatter {
 
 enum embi_cuda_pooling { EMBI_CUDA_SUM, EMBI_CUDA_MAX };
 
-/* Rows taken into the vectors of several sequences, as emb_pool_add does it: those of sequence b are
- * rows ids[ends[b-1]] .. ids[ends[b] - 1], in f64 and in their order. */
+/* Rows taken into the vectors of several sequences, as emb_pool_add does it, in f64 and in their
+ * order: those of sequence b are rows ids[ends[b-1]] .. ids[ends[b] - 1]. */
 struct embi_cuda_pool {
     const uint64_t *ids;    /* [ends[bags-1]]                                */
     const uint64_t *ends;   /* [bags]                                        */
@@ -150,8 +150,8 @@ struct embi_cuda {
     int (*gather)(struct embi_cuda_table *table, const uint64_t *ids, size_t n,
                   embi_cuda_put_fn *put, void *arg, struct embi_cuda_fault *fault);
 
-    /* put gets row ids[i] + side row side_ids[i] as row i, each number rounded to f32 and then to the
-     * type of both tables, which is f32, f16 or bf16. */
+    /* put gets row ids[i] + side row side_ids[i] as row i, each number rounded to f32 and then to
+     * the type of both tables, which is f32, f16 or bf16. */
     int (*gather_sum)(struct embi_cuda_table *table, const uint64_t *ids,
                       struct embi_cuda_table *side, const uint64_t *side_ids, size_t n,
                       embi_cuda_put_fn *put, void *arg, struct embi_cuda_fault *fault);

@@ -81,8 +81,8 @@ void embi_assembly_round(const struct emb_assembly *a, void *x, size_t n, void *
  * assemble_device.c
  */
 
-/* Can a device make these rows: is all that is done to them the sum with a row of learned positions,
- * and all of one type? Asked before sides are copied into another type. */
+/* Can a device make these rows: is all that is done to them the sum with a row of learned
+ * positions, and all of one type? Asked before sides are copied into another type. */
 bool embi_assembly_fits_device(const struct emb_assembly *a);
 
 /* All rows of the job. */

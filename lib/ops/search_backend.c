@@ -106,11 +106,12 @@ static bool device_pays(const struct embi_search *s, const emb_device *device, s
     const struct embi_env *env = s->table->env;
     double bytes = (double)s->rows * (double)embi_layout_row_bytes(&s->table->layout);
     double products = (double)s->rows * s->dims * (double)n;
-    double passes = (double)((n + EMBI_MOST_BATCH - 1) / EMBI_MOST_BATCH);
-    double on_device =
-        (device->handle ? 0 : DEVICE_START) + (s->table->on_device ? 0 : bytes / DEVICE_BUS) +
-        largest(passes * bytes / DEVICE_READS, products / (matrix ? DEVICE_MATRIX : DEVICE_PLAIN));
-    double on_cpu = largest(passes * bytes / CPU_READS,
+    size_t passes = (n + EMBI_MOST_BATCH - 1) / EMBI_MOST_BATCH;
+    double on_device = (device->handle ? 0 : DEVICE_START) +
+                       (s->table->on_device ? 0 : bytes / DEVICE_BUS) +
+                       largest((double)passes * bytes / DEVICE_READS,
+                               products / (matrix ? DEVICE_MATRIX : DEVICE_PLAIN));
+    double on_cpu = largest((double)passes * bytes / CPU_READS,
                             products / (CPU_PRODUCTS * embi_pool_threads(env->pool)));
     embi_log(env, EMB_LOG_DEBUG, NULL,
              "search: a device would take about %.0f ms, this CPU %.0f ms", on_device * 1000,

@@ -23,9 +23,10 @@
  * keeps 2^-17 of bf16, and of f16 2^-22 where nothing is below its smallest number, 2^-24. */
 static double matrix_bound(emb_dtype dtype, uint32_t d)
 {
-    double block = 2 * MATRIX_BLOCK * 0x1p-22, blocks = (d / MATRIX_BLOCK + 1) * 0x1p-24;
+    uint32_t blocks = d / MATRIX_BLOCK + 1;
+    double sums = 2 * MATRIX_BLOCK * 0x1p-22 + blocks * 0x1p-24;
     double query = dtype == EMB_BF16 ? 0x1p-17 : 0x1p-22 + 0x1p-24 * sqrt((double)d);
-    return 1.02 * (block + blocks + query);
+    return 1.02 * (sums + query);
 }
 
 double embi_device_bound(emb_dtype dtype, uint32_t d, size_t n, bool *matrix)
@@ -72,7 +73,7 @@ static emb_status make_arrays(const struct embi_pass *p, struct arrays *a, emb_e
     a->k = malloc(n * sizeof *a->k);
     a->bias = s->opts.bias ? malloc(s->rows * sizeof *a->bias) : NULL;
     a->found.hits = malloc(n * a->cap * sizeof *a->found.hits);
-    a->found.counts = malloc(n * sizeof *a->found.counts);
+    a->found.counts = calloc(n, sizeof *a->found.counts);
     a->found.odd = malloc(s->rows * sizeof *a->found.odd);
     if (!a->lengths || !a->k || (s->opts.bias && !a->bias) || !a->found.hits || !a->found.counts ||
         !a->found.odd)

@@ -55,7 +55,7 @@ struct driver {
     std::set<void *> pinned;
     std::set<stream *> streams;
     std::set<event *> events;
-    size_t taken = 0;
+    size_t taken = 0, abandoned = 0; /* bytes; things that were there when the context went */
     int modules = 0, retained = 0, current = 0;
 
     driver()
@@ -75,9 +75,31 @@ struct driver {
         if (!f)
             return;
         fprintf(f, "calls %llu\nleft %zu\n", (unsigned long long)calls,
-                memory.size() + pinned.size() + streams.size() + events.size() + modules +
-                    retained + current);
+                things() + abandoned + (size_t)(modules + retained + current));
         fclose(f);
+    }
+
+    size_t things() const
+    {
+        return memory.size() + pinned.size() + streams.size() + events.size();
+    }
+
+    /* With the context goes all that is left of it. */
+    void abandon()
+    {
+        abandoned += things();
+        for (const auto &piece : memory)
+            free(reinterpret_cast<void *>(piece.first));
+        for (void *p : pinned)
+            free(p);
+        for (stream *s : streams)
+            delete s;
+        for (event *e : events)
+            delete e;
+        memory.clear();
+        pinned.clear();
+        streams.clear();
+        events.clear();
     }
 
     uint64_t word(const char *name, uint64_t otherwise)
@@ -233,7 +255,8 @@ API(cuDevicePrimaryCtxRetain)(void **context, int)
 
 API(cuDevicePrimaryCtxRelease_v2)(int)
 {
-    the().retained--;
+    if (--the().retained == 0)
+        the().abandon();
     return OK;
 }
 

@@ -93,9 +93,15 @@ void arrived_from(void *saved, const void **stack, size_t *bytes)
 {
     __sanitizer_finish_switch_fiber(saved, stack, bytes);
 }
+/* run_fibre never returned, so what guards its frame is there still. */
+void forget_frame(char *top)
+{
+    __asan_unpoison_memory_region(top - 1024, 1024);
+}
 #else
 void leave_for(void **, const void *, size_t) {}
 void arrived_from(void *, const void **, size_t *) {}
+void forget_frame(char *) {}
 #endif
 
 /* The running fibre goes back to the scheduler, and comes on from here when it is chosen again. */
@@ -129,6 +135,7 @@ void choose(unsigned fibre)
 void start(unsigned fibre)
 {
     void **top = reinterpret_cast<void **>(stack_of(fibre) + STACK_BYTES);
+    forget_frame(stack_of(fibre) + STACK_BYTES);
     *--top = nullptr; /* run_fibre does not return; functions begin 8 bytes off a multiple of 16 */
     *--top = reinterpret_cast<void *>(run_fibre);
     for (int i = 0; i < KEPT_REGISTERS; i++)
