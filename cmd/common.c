@@ -199,12 +199,13 @@ int load_blas(struct run *run, const char *option)
     return emb_ctx_blas(run->ctx, &about, &err) == EMB_OK ? EXIT_DONE : fail(run, option, &err);
 }
 
-int load_device(struct run *run)
+int load_device(struct run *run, bool searches)
 {
     const char *name = run->common->device;
     char option[64];
     emb_err err;
-    if (!name || emb_ctx_device(run->ctx, name, &run->device, &err) == EMB_OK)
+    if (!name || (!searches && strcmp(name, "auto") == 0) ||
+        emb_ctx_device(run->ctx, name, &run->device, &err) == EMB_OK)
         return EXIT_DONE;
     snprintf(option, sizeof option, "--device %.40s", name);
     return err.status == EMB_BAD_ARG ? usage_error(run, "--device: %s", err.msg)

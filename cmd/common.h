@@ -173,9 +173,9 @@ const char *cache_folder(const struct run *run, struct embi_buf *path);
  * exit code after the message. */
 int load_blas(struct run *run, const char *option);
 
-/* run->device = what --device says, opened unless it is `auto`. Returns 0, or the exit code after
- * the message. */
-int load_device(struct run *run);
+/* run->device = what --device says, opened unless it is `auto`, which is for commands that search
+ * and no device for others. Returns 0, or the exit code after the message. */
+int load_device(struct run *run, bool searches);
 
 /* For what no device has a part in: a usage error where one was asked for, else 0. */
 int refuse_device(struct run *run, const char *what);

@@ -125,6 +125,24 @@ static emb_status make_rows(void *arg, uint64_t first, emb_block *block, emb_err
     return status;
 }
 
+/* By a device, which one thread uses at a time. */
+static emb_status put_drawn(struct making *m, emb_writer *writer, const emb_block *rows,
+                            const emb_str *tokens, emb_err *err)
+{
+    emb_block block = *rows;
+    block.data = malloc(rows->rows * rows->dims * emb_dtype_bytes(rows->dtype) + 1);
+    if (!block.data) {
+        *err = (emb_err){
+            .status = EMB_NO_MEMORY, .at = -1, .msg = "out of memory for a block of rows"};
+        return EMB_NO_MEMORY;
+    }
+    emb_status status = make_rows(m, 0, &block, err);
+    if (!status)
+        status = emb_writer_put(writer, &block, tokens, err);
+    free(block.data);
+    return status;
+}
+
 /* A step at a time, so that progress shows. */
 static emb_status write_rows(const struct plan *plan, int t, emb_writer *writer, emb_err *err)
 {
@@ -139,7 +157,8 @@ static emb_status write_rows(const struct plan *plan, int t, emb_writer *writer,
         emb_block rows = {NULL, embi_min(step, a->shape[0] - m.first), (uint32_t)a->shape[1],
                           a->dtype, 0};
         const emb_str *tokens = plan->tokens.n ? plan->tokens.v + m.first : NULL;
-        status = emb_writer_put_made(writer, &rows, tokens, make_rows, &m, err);
+        status = plan->run->device ? put_drawn(&m, writer, &rows, tokens, err)
+                                   : emb_writer_put_made(writer, &rows, tokens, make_rows, &m, err);
         progress_add(&progress, rows.rows);
     }
     progress_end(&progress);
@@ -212,7 +231,7 @@ static int run_init(struct run *run, void *opts)
     };
     int code = init_plan(&plan);
     if (!code && !o->dry_run)
-        code = load_device(run);
+        code = load_device(run, false);
     plan.how.device = run->device;
     if (!code && !o->dry_run)
         code = write_tables(&plan);

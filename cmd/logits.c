@@ -185,7 +185,7 @@ static int run_logits(struct run *run, void *opts)
     if (code)
         return code;
     run->common->output_table = true;
-    code = load_device(run);
+    code = load_device(run, true);
     if (!code)
         code = open_table(run, &l.table, &l.info);
     if (!code)

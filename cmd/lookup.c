@@ -206,7 +206,7 @@ static int run_lookup(struct run *run, void *opts)
     if (!code && l.opts->via == VIA_MATMUL)
         code = load_blas(run, "--via matmul");
     if (!code)
-        code = load_device(run);
+        code = load_device(run, false);
     if (!code)
         code = open_table(run, &l.table, &l.info);
     if (code)

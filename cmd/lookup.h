@@ -149,7 +149,7 @@ uint64_t lookup_pooled_count(const struct lookup *l);
 emb_dtype lookup_plain_dtype(const struct lookup *l);
 emb_dtype lookup_choose_dtype(const struct lookup *l);
 
-/* Are they rows of the table and nothing else, each number converted at most? */
+/* Are they rows of the table and nothing else, each number converted at most, by the CPU? */
 bool lookup_is_plain(const struct lookup *l);
 
 /* Room for a block of them; sets block_rows. */

@@ -53,7 +53,7 @@ static bool is_staged(const struct lookup *l)
 
 bool lookup_is_plain(const struct lookup *l)
 {
-    return !l->inputs.assembly && l->opts->via != VIA_MATMUL && !is_staged(l);
+    return !l->inputs.assembly && !l->run->device && l->opts->via != VIA_MATMUL && !is_staged(l);
 }
 
 int lookup_make_room(struct lookup *l)

@@ -200,7 +200,7 @@ static int run_similar(struct run *run, void *opts)
     if (!code && s.opts->backend == EMB_BACKEND_BLAS)
         code = load_blas(run, "--backend blas");
     if (!code)
-        code = load_device(run);
+        code = load_device(run, true);
     if (!code)
         code = open_table(run, &s.table, &s.info);
     if (code)

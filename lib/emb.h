@@ -302,7 +302,8 @@ typedef struct emb_device emb_device;
  * optional: a search uses it where it is there and likely to be faster, other functions do not, and
  * it is NULL where there is no plugin. The plugin "cuda" and the driver are loaded here, under
  * "auto" when a search asks for them.
- * A context has one device; it lives as long as its context, and after all tables. EMB_BAD_ARG:
+ * A context has one device, which one thread uses at a time; it lives as long as its context, and
+ * after all tables. EMB_BAD_ARG:
  * another name, or another device than the first time. EMB_DEVICE: there is no plugin, no driver,
  * no such device, or one that is too old. */
 EMB_API emb_status emb_ctx_device(emb_ctx *ctx, const char *name, emb_device **device,
