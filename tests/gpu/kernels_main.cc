@@ -799,6 +799,6 @@ int main()
     RUN(gather_far());
     RUN(products_far());
     RUN(results_far());
-    printf("kernels on the shim: %d passed, %d failed\n", passed, failed);
+    printf("kernels: %d passed, %d failed\n", passed, failed);
     return failed > 0;
 }
