@@ -80,9 +80,10 @@ LDLIBS   := $(ZLIB_LIBS) $(TEXT_LIBS) -pthread -lm -ldl
 # The kernels of the CUDA plugin want nvcc, and nothing else of the toolkit: the driver is opened at run time.
 NVCC      ?= $(shell command -v nvcc 2>/dev/null)
 have_nvcc := $(if $(NVCC),$(shell $(NVCC) --version >/dev/null 2>&1 && echo yes))
-CUDA_SMS  ?= 80 86 89 90 100
+# Those of these that this nvcc knows.
+CUDA_SMS  ?= $(patsubst sm_%,%,$(filter $(addprefix sm_,80 86 89 90 100),$(shell $(NVCC) --list-gpu-code)))
 # As exact as EXACT, in nvcc's words.
-NVCCFLAGS := -std=c++17 -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true --threads 0 -Xcudafe --display_error_number \
+NVCCFLAGS  = -std=c++17 -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true --threads 0 \
              $(if $(WERROR),-Werror all-warnings) $(foreach s,$(CUDA_SMS),-gencode arch=compute_$s,code=sm_$s) \
              -gencode arch=compute_$(firstword $(CUDA_SMS)),code=compute_$(firstword $(CUDA_SMS))
 
