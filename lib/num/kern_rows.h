@@ -24,7 +24,6 @@ static inline __attribute__((always_inline)) void sum_stripe(struct sums *s, con
                                                              size_t bytes, load_row_fn *load,
                                                              size_t there)
 {
-    UNROLL
     for (size_t v = 0; v < EMBI_STRIPE / bytes; v += VL) {
         vec x = load(p + v * bytes);
         sums_add(s, x);
