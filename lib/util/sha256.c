@@ -1,9 +1,10 @@
 /* util/sha256.c - see sha256.h.
  *
  * Implements FIPS 180-4; the names a..h, W, K, Ch and Maj are those of the standard. Words are read
- * and written byte by byte, so the byte order of the machine does not matter.
+ * and written byte by byte, so the byte order of the machine does not matter. CPUs that have
+ * instructions for it run sha256_x86.c in place of compress().
  */
-#include "util/sha256.h"
+#include "util/sha256_blocks.h"
 
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 /* Section 4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64
  * primes. */
-static const uint32_t K[64] = {
+const uint32_t embi_sha256_k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -67,7 +68,7 @@ static void compress(uint32_t state[8], const unsigned char *block)
     for (int t = 0; t < 64; t++) {
         uint32_t Ch = (e & f) ^ (~e & g);
         uint32_t Maj = (a & b) ^ (a & c) ^ (b & c);
-        uint32_t T1 = h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + Ch + K[t] + W[t];
+        uint32_t T1 = h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + Ch + embi_sha256_k[t] + W[t];
         uint32_t T2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) + Maj;
         h = g;
         g = f;
@@ -83,9 +84,20 @@ static void compress(uint32_t state[8], const unsigned char *block)
         state[i] += out[i];
 }
 
+void embi_sha256_plain(uint32_t state[8], const unsigned char *blocks, size_t n)
+{
+    for (; n > 0; n--, blocks += EMBI_SHA256_BLOCK_BYTES)
+        compress(state, blocks);
+}
+
 void embi_sha256_init(struct embi_sha256 *h)
 {
     memset(h, 0, sizeof *h);
+    h->fold = embi_sha256_plain;
+#if defined(__x86_64__)
+    if (embi_sha256_x86_runs())
+        h->fold = embi_sha256_x86;
+#endif
     memcpy(h->state, initial_state, sizeof h->state);
 }
 
@@ -101,13 +113,12 @@ void embi_sha256_update(struct embi_sha256 *h, const void *data, size_t n)
         memcpy(h->pending + used, p, take);
         if (used + take < sizeof h->pending)
             return;
-        compress(h->state, h->pending);
+        h->fold(h->state, h->pending, 1);
         p += take;
         n -= take;
     }
-    for (; n >= sizeof h->pending; p += sizeof h->pending, n -= sizeof h->pending)
-        compress(h->state, p);
-    memcpy(h->pending, p, n);
+    h->fold(h->state, p, n / sizeof h->pending);
+    memcpy(h->pending, p + n / sizeof h->pending * sizeof h->pending, n % sizeof h->pending);
 }
 
 void embi_sha256_final(struct embi_sha256 *h, unsigned char digest[EMBI_SHA256_BYTES])
@@ -117,13 +128,13 @@ void embi_sha256_final(struct embi_sha256 *h, unsigned char digest[EMBI_SHA256_B
     h->pending[used++] = 0x80;
     if (used > sizeof h->pending - LENGTH_BYTES) { /* no room for the length: one more block */
         memset(h->pending + used, 0, sizeof h->pending - used);
-        compress(h->state, h->pending);
+        h->fold(h->state, h->pending, 1);
         used = 0;
     }
     memset(h->pending + used, 0, sizeof h->pending - LENGTH_BYTES - used);
     store_be32(h->pending + 56, (uint32_t)(bits >> 32));
     store_be32(h->pending + 60, (uint32_t)bits);
-    compress(h->state, h->pending);
+    h->fold(h->state, h->pending, 1);
     for (int i = 0; i < 8; i++)
         store_be32(digest + 4 * i, h->state[i]);
 }

@@ -20,6 +20,8 @@
 #define EMBI_SHA256_BLOCK_BYTES 64
 
 struct embi_sha256 {
+    /* Folds n blocks into the state, by the best that the CPU has. */
+    void (*fold)(uint32_t state[8], const unsigned char *blocks, size_t n);
     uint32_t state[8];
     uint64_t total_bytes;                           /* fed so far; the standard's limit is 2^61 */
     unsigned char pending[EMBI_SHA256_BLOCK_BYTES]; /* first total_bytes % 64 bytes are in use */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "util/sha256.h"
+#include "util/sha256_blocks.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -16,10 +16,14 @@ static void hex_of(const unsigned char digest[32], char hex[65])
         snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }
 
+static bool plain; /* without the CPU's own instructions */
+
 static void hash(const void *data, size_t n, size_t step, unsigned char digest[32])
 {
     struct embi_sha256 h;
     embi_sha256_init(&h);
+    if (plain)
+        h.fold = embi_sha256_plain;
     for (size_t at = 0; at < n; at += step)
         embi_sha256_update(&h, (const char *)data + at, n - at < step ? n - at : step);
     embi_sha256_final(&h, digest);
@@ -63,7 +67,7 @@ Test(sha256, a_million_times_a)
 /* For n = 0..299: the message is bytes i * 7 + n mod 256, fed in steps of 1..70 bytes. In Python:
  * sha256(b"".join(sha256(bytes((i * 7 + n) % 256 for i in range(n))).digest() for n in range(300)))
  */
-Test(sha256, every_length_in_every_step)
+static void check_every_length(void)
 {
     for (size_t step = 1; step <= 70; step++) {
         unsigned char all[300][32], message[300], digest[32];
@@ -79,6 +83,17 @@ Test(sha256, every_length_in_every_step)
                       0,
                   "step %zu: %s", step, hex);
     }
+}
+
+Test(sha256, every_length_in_every_step)
+{
+    check_every_length();
+}
+
+Test(sha256, every_length_by_plain_code)
+{
+    plain = true;
+    check_every_length();
 }
 
 Test(sha256, an_empty_piece_may_have_no_address)
