@@ -17,7 +17,7 @@ static const struct opt options[] = {
     COMMON_JSON,
     OPT_HEADING("Model"),
     OPT("table", 't', OPT_TEXT, COMMON_AT(table), "DIR",
-        "the model directory, a file in it, or hf://org/model from the hub's cache (default: "
+        "the model directory, a file in it, or hf://org/model (default: "
         "$EMBTOOL_TABLE, else the current directory if it is a model's)",
         .aliases = " model dir "),
     COMMON_GENERAL,
@@ -73,9 +73,15 @@ static void json_fault(struct out *out, const char *dir, const emb_fault *fault,
     out_text(out, "}\n");
 }
 
+/* What a mend can be written to: not the hub's cache, which is its clients' own, nor a server. */
+static const char *own_dir(const struct run *run, const emb_check *check)
+{
+    return emb_is_hub_name(run->table_name) || strstr(check->dir, "://") ? NULL : check->dir;
+}
+
 static int say(struct run *run, const emb_check *check)
 {
-    const char *dir = emb_is_hub_name(run->table_name) ? NULL : check->dir; /* its clients' own */
+    const char *dir = own_dir(run, check);
     struct out out;
     struct embi_buf buf = {0};
     int code = out_open(run, NULL, &out);

@@ -29,6 +29,13 @@ enum {
 
 struct run;
 
+/* What was last heard of a file that comes from a server. */
+struct download_seen {
+    const char *name; /* whose address alone is looked at */
+    uint64_t first;   /* bytes that were there when it began */
+    int64_t started_ms, next_ms;
+};
+
 struct cmd {
     const char *name;
     const char *group;         /* heading in `embtool --help`: "Look", "Make", "Change", "Learn" */
@@ -54,8 +61,10 @@ struct run_env {
     const char *netrc;               /* NETRC */
     const char *s3_access_key, *s3_secret_key, *s3_token, *s3_region, *s3_endpoint; /* AWS_... */
     const char *hf_hub_cache, *hf_home, *xdg_cache_home, *home; /* of the hub's clients */
-    size_t columns;                                             /* COLUMNS */
-    bool plain;                                                 /* NO_COLOR, or TERM=dumb */
+    const char *hf_endpoint, *hf_token, *hf_token_path;
+    bool hf_offline, hf_no_token;
+    size_t columns; /* COLUMNS */
+    bool plain;     /* NO_COLOR, or TERM=dumb */
 };
 
 struct run {
@@ -75,6 +84,7 @@ struct run {
     struct embi_buf inputs;        /* files that were read, likewise (report.h) */
     struct embi_buf outputs;       /* files that were written, likewise */
     bool progress;                 /* a progress line stands on stderr (progress.h) */
+    struct download_seen download; /* the file that comes from a server, likewise */
     uint64_t compared;             /* tokens that unknown words were compared with (miss.h) */
 };
 

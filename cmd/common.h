@@ -34,11 +34,11 @@ struct common {
 #define COMMON_AT(member) offsetof(struct common, member)
 
 /* Naming a table. */
-#define COMMON_TABLE_NAME                                                                         \
-    OPT("table", 't', OPT_TEXT, COMMON_AT(table), "TABLE",                                        \
-        "a file, a model directory, an https:// or s3:// address, hf://org/model from the hub's " \
-        "cache, - for standard input, or any with #TENSOR (default: $EMBTOOL_TABLE, else the "    \
-        "current directory if it is a model's, else the English table that comes with embtool)",  \
+#define COMMON_TABLE_NAME                                                                        \
+    OPT("table", 't', OPT_TEXT, COMMON_AT(table), "TABLE",                                       \
+        "a file, a model directory, an https:// or s3:// address, hf://org/model, - "            \
+        "for standard input, or any with #TENSOR (default: $EMBTOOL_TABLE, else the "            \
+        "current directory if it is a model's, else the English table that comes with embtool)", \
         .aliases = " model embedding ")
 /* What its bytes are, and which tensor is meant. */
 #define COMMON_TABLE_TENSOR                                                           \

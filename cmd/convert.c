@@ -45,8 +45,8 @@ static const struct opt options[] = {
     COMMON_WRITE,
     OPT_HEADING("Table"),
     OPT("table", 't', OPT_TEXT, COMMON_AT(table), "TABLE",
-        "in place of IN: a file, a model directory, an https:// or s3:// address, hf://org/model "
-        "from the hub's cache, - for standard input, or any with #TENSOR",
+        "in place of IN: a file, a model directory, an https:// or s3:// address, hf://org/model, "
+        "- for standard input, or any with #TENSOR",
         .aliases = " model embedding input "),
     COMMON_TABLE_FORM,
     COMMON_SERVERS,

@@ -5,6 +5,7 @@
  */
 #include "main.h"
 #include "places.h"
+#include "progress.h"
 #include "quantity.h"
 #include "report.h"
 
@@ -35,9 +36,33 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-static const char *first(const char *value, const char *other)
+static const char *either(const char *name, const char *other)
 {
-    return value ? value : other;
+    const char *value = variable(name);
+    return value ? value : variable(other);
+}
+
+/* As the hub's clients read it. */
+static bool is_true(const char *value)
+{
+    static const char *const words[] = {"1", "on", "yes", "true"};
+    size_t i = 0;
+    while (value && i < 4 && strcasecmp(value, words[i]) != 0)
+        i++;
+    return value && i < 4;
+}
+
+static void read_hub_env(struct run_env *env)
+{
+    env->hf_hub_cache = either("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE");
+    env->hf_home = variable("HF_HOME");
+    env->xdg_cache_home = variable("XDG_CACHE_HOME");
+    env->home = variable("HOME");
+    env->hf_endpoint = variable("HF_ENDPOINT");
+    env->hf_token = either("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN");
+    env->hf_token_path = variable("HF_TOKEN_PATH");
+    env->hf_no_token = is_true(variable("HF_HUB_DISABLE_IMPLICIT_TOKEN"));
+    env->hf_offline = is_true(either("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"));
 }
 
 static void read_env(struct run_env *env)
@@ -49,19 +74,16 @@ static void read_env(struct run_env *env)
     env->disable_cpu = variable("EMB_DISABLE_CPU");
     env->plugin_path = variable("EMB_PLUGIN_PATH");
     env->temp_dir = variable("TMPDIR");
-    env->ca_file = first(variable("CURL_CA_BUNDLE"), variable("SSL_CERT_FILE"));
+    env->ca_file = either("CURL_CA_BUNDLE", "SSL_CERT_FILE");
     env->netrc = variable("NETRC");
     env->s3_access_key = variable("AWS_ACCESS_KEY_ID");
     env->s3_secret_key = variable("AWS_SECRET_ACCESS_KEY");
     env->s3_token = variable("AWS_SESSION_TOKEN");
-    env->s3_region = first(variable("AWS_REGION"), variable("AWS_DEFAULT_REGION"));
-    env->s3_endpoint = first(variable("AWS_ENDPOINT_URL_S3"), variable("AWS_ENDPOINT_URL"));
+    env->s3_region = either("AWS_REGION", "AWS_DEFAULT_REGION");
+    env->s3_endpoint = either("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
     env->cache = variable("EMBTOOL_CACHE");
     env->cache_bytes = variable("EMBTOOL_CACHE_BYTES");
-    env->hf_hub_cache = first(variable("HF_HUB_CACHE"), variable("HUGGINGFACE_HUB_CACHE"));
-    env->hf_home = variable("HF_HOME");
-    env->xdg_cache_home = variable("XDG_CACHE_HOME");
-    env->home = variable("HOME");
+    read_hub_env(env);
     env->plain = variable("NO_COLOR") || (term && strcmp(term, "dumb") == 0);
     if (columns && opt_u64(columns, &n))
         env->columns = (size_t)embi_min(n, 1000);
@@ -125,20 +147,33 @@ static int choose_cache_bytes(struct run *run, uint64_t *bytes)
     return EXIT_DONE;
 }
 
-/* Where the hub's clients keep their files; NULL: nothing says where. */
-static const char *hub_cache(const struct run_env *env, struct embi_buf *path)
+/* What the hub's clients keep under that name; NULL: nothing says where. */
+static const char *hub_file(const struct run_env *env, const char *name, struct embi_buf *path)
 {
-    if (env->hf_hub_cache)
-        return env->hf_hub_cache;
     if (env->hf_home)
-        embi_buf_print(path, "%s/hub", env->hf_home);
+        embi_buf_print(path, "%s/%s", env->hf_home, name);
     else if (env->xdg_cache_home)
-        embi_buf_print(path, "%s/huggingface/hub", env->xdg_cache_home);
+        embi_buf_print(path, "%s/huggingface/%s", env->xdg_cache_home, name);
     else if (env->home)
-        embi_buf_print(path, "%s/.cache/huggingface/hub", env->home);
+        embi_buf_print(path, "%s/.cache/huggingface/%s", env->home, name);
     else
         return NULL;
     return embi_buf_cstr(path);
+}
+
+static void set_hub(struct run *run, emb_ctx_opts *opts, struct embi_buf *cache,
+                    struct embi_buf *token)
+{
+    const struct run_env *env = &run->env;
+    opts->hub_cache = env->hf_hub_cache ? env->hf_hub_cache : hub_file(env, "hub", cache);
+    opts->hub_endpoint = env->hf_endpoint;
+    opts->hub_offline = env->hf_offline;
+    opts->download = progress_download;
+    opts->download_arg = run;
+    if (env->hf_no_token)
+        return;
+    opts->hub_token = env->hf_token;
+    opts->hub_token_file = env->hf_token_path ? env->hf_token_path : hub_file(env, "token", token);
 }
 
 static const char *netrc_file(const struct run_env *env, struct embi_buf *path)
@@ -147,6 +182,22 @@ static const char *netrc_file(const struct run_env *env, struct embi_buf *path)
         return env->netrc;
     embi_buf_print(path, "%s/.netrc", env->home);
     return embi_buf_cstr(path);
+}
+
+static void set_servers(const struct run *run, emb_ctx_opts *opts, emb_s3_opts *s3,
+                        struct embi_buf *cache, struct embi_buf *netrc)
+{
+    const struct run_env *env = &run->env;
+    opts->ca_file = run->common->ca_file ? run->common->ca_file : env->ca_file;
+    opts->cache_dir = cache_folder(run, cache);
+    opts->netrc = netrc_file(env, netrc);
+    *s3 = (emb_s3_opts){.size = sizeof *s3,
+                        .access_key = env->s3_access_key,
+                        .secret_key = env->s3_secret_key,
+                        .session_token = env->s3_token,
+                        .region = env->s3_region,
+                        .endpoint = env->s3_endpoint};
+    opts->s3 = s3;
 }
 
 /* What OpenBLAS reads while it is loaded, which is later and perhaps never: see emb_ctx_blas_core.
@@ -164,14 +215,9 @@ static int make_context(struct run *run)
 {
     emb_ctx_opts opts = {.size = sizeof opts, .log = say_log, .log_arg = run, .temp = note_temp};
     emb_err err;
-    struct embi_buf hub = {0}, cache = {0}, plugins = {0}, netrc = {0};
+    struct embi_buf hub = {0}, token = {0}, cache = {0}, netrc = {0}, plugins = {0};
     const struct run_env *env = &run->env;
-    emb_s3_opts s3 = {.size = sizeof s3,
-                      .access_key = env->s3_access_key,
-                      .secret_key = env->s3_secret_key,
-                      .session_token = env->s3_token,
-                      .region = env->s3_region,
-                      .endpoint = env->s3_endpoint};
+    emb_s3_opts s3;
     int code = choose_threads(run, &opts.threads);
     if (!code)
         code = choose_cache_bytes(run, &opts.cache_bytes);
@@ -179,14 +225,11 @@ static int make_context(struct run *run)
         return code;
     opts.disable_cpu = run->env.disable_cpu;
     opts.temp_dir = env->temp_dir ? env->temp_dir : "/var/tmp"; /* which is on a disk */
-    opts.ca_file = run->common->ca_file ? run->common->ca_file : env->ca_file;
-    opts.cache_dir = cache_folder(run, &cache);
-    opts.netrc = netrc_file(env, &netrc);
-    opts.s3 = &s3;
-    opts.hub_cache = hub_cache(env, &hub);
-    place_plugins(run->env.plugin_path, &plugins);
+    set_servers(run, &opts, &s3, &cache, &netrc);
+    set_hub(run, &opts, &hub, &token);
+    place_plugins(env->plugin_path, &plugins);
     opts.plugin_path = embi_buf_cstr(&plugins);
-    if (hub.failed || cache.failed || plugins.failed || netrc.failed)
+    if (hub.failed || token.failed || cache.failed || netrc.failed || plugins.failed)
         code = fail_with(run, EXIT_MEMORY, NULL, "out of memory");
     else if (emb_ctx_new(&opts, &run->ctx, &err) != EMB_OK)
         code = fail(run, NULL, &err);
@@ -194,6 +237,7 @@ static int make_context(struct run *run)
         set_blas_env(run->ctx);
     embi_buf_free(&plugins);
     embi_buf_free(&cache);
+    embi_buf_free(&token);
     embi_buf_free(&hub);
     embi_buf_free(&netrc);
     return code;

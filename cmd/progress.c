@@ -67,6 +67,43 @@ void progress_add(struct progress *p, uint64_t rows)
     p->next_ms = now + STEP_MS;
 }
 
+static void show_download(struct run *run, const char *name, uint64_t bytes, uint64_t total,
+                          int64_t now)
+{
+    char text[240];
+    double seconds = (double)(now - run->download.started_ms) / 1000.0;
+    double a_second = (double)(bytes - run->download.first) / seconds;
+    int n = snprintf(text, sizeof text, "\r%.60s: %" PRIu64, name, bytes / 1000000);
+    if (total)
+        n += snprintf(text + n, sizeof text - (size_t)n, " of %" PRIu64, total / 1000000);
+    n += snprintf(text + n, sizeof text - (size_t)n, " MB, %" PRIu64 " MB/s",
+                  (uint64_t)(a_second / 1e6));
+    if (total && a_second > 0)
+        n += snprintf(text + n, sizeof text - (size_t)n, ", %" PRIu64 " s left",
+                      (uint64_t)((double)(total - bytes) / a_second));
+    n += snprintf(text + n, sizeof text - (size_t)n, "\033[K");
+    put(text, n);
+    run->progress = true;
+}
+
+void progress_download(void *arg, const char *name, uint64_t bytes, uint64_t total)
+{
+    struct run *run = arg;
+    struct download_seen *f = &run->download;
+    if (!run->err_tty || run->common->quiet)
+        return;
+    int64_t now = now_ms();
+    if (name != f->name) {
+        progress_clear(run);
+        *f = (struct download_seen){name, bytes, now, now + FIRST_MS};
+    } else if (bytes == total) {
+        progress_clear(run);
+    } else if (now >= f->next_ms && bytes > f->first) {
+        show_download(run, name, bytes, total, now);
+        f->next_ms = now + STEP_MS;
+    }
+}
+
 void progress_end(struct progress *p)
 {
     progress_clear(p->run);

@@ -23,6 +23,10 @@ void progress_add(struct progress *p, uint64_t rows);
 /* The line goes away. */
 void progress_end(struct progress *p);
 
+/* An emb_download_fn, whose arg is the run: the same for a file that comes from a server, in
+ * bytes. */
+void progress_download(void *arg, const char *name, uint64_t bytes, uint64_t total);
+
 /* Removes the line, if one stands there, before something else is written to stderr. */
 void progress_clear(struct run *run);
 

@@ -152,6 +152,8 @@ static int open_input(struct resize *rz)
     rz->is_model = !code && (is_directory(o->common.table) || is_hub_model(o->common.table));
     if (!code && rz->is_model)
         code = resize_check_model_opts(rz);
+    if (!code && rz->is_model)
+        code = resize_bring_model(rz, o->common.table);
     if (!code)
         code = open_table(run, &rz->table, &rz->info);
     if (!code && !rz->is_model)

@@ -64,6 +64,9 @@ void resize_names_free(struct resize *rz);
 int resize_check_table_opts(struct resize *rz);
 int resize_check_model_opts(struct resize *rz);
 
+/* A model of the hub is resized from whole files: brings them. */
+int resize_bring_model(struct resize *rz, const char *url);
+
 /* Opens the directory of the file that rz->table was opened from, in its place. */
 int resize_open_model_of(struct resize *rz);
 

@@ -71,6 +71,12 @@ int resize_check_model_opts(struct resize *rz)
     return check_target(rz);
 }
 
+int resize_bring_model(struct resize *rz, const char *url)
+{
+    emb_err err;
+    return emb_hub_bring(rz->run->ctx, url, &err) == EMB_OK ? EXIT_DONE : fail(rz->run, url, &err);
+}
+
 int resize_open_model_of(struct resize *rz)
 {
     struct run *run = rz->run;
@@ -85,7 +91,8 @@ int resize_open_model_of(struct resize *rz)
     emb_table_close(rz->table);
     rz->table = NULL;
     run->common->table = rz->dir;
-    return open_table(run, &rz->table, &rz->info);
+    int code = resize_bring_model(rz, rz->dir);
+    return code ? code : open_table(run, &rz->table, &rz->info);
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ static const struct opt options[] = {
     COMMON_WRITE,
     OPT_HEADING("Table"),
     OPT("table", 't', OPT_TEXT, COMMON_AT(table), "TABLE",
-        "in place of the argument: a file, a model directory, hf://org/model from the hub's "
-        "cache, - for standard input, or any with #TENSOR",
+        "in place of the argument: a file, a model directory, hf://org/model, - for "
+        "standard input, or any with #TENSOR",
         .aliases = " model embedding input "),
     COMMON_TABLE_TENSOR,
     OPT("head", 0, OPT_FLAG, COMMON_AT(head), NULL, "the output table of a model alone",

@@ -221,6 +221,9 @@ typedef void emb_temp_fn(void *arg, const char *path, bool there);
 /* Removes the file or directory that has that temporary name. May be called in a signal handler. */
 EMB_API void emb_temp_remove(const char *path);
 
+/* Of a file that comes whole from a server, `bytes` of `total` are there (0: nobody knows how many
+ * there are): called as they come, in any thread, but not by two at once. */
+typedef void emb_download_fn(void *arg, const char *name, uint64_t bytes, uint64_t total);
 /* What s3://bucket/key is asked with; NULL members are not known. */
 typedef struct emb_s3_opts {
     size_t size;
@@ -241,16 +244,24 @@ typedef struct emb_ctx_opts {
     emb_log_fn *log;         /* NULL: warnings are dropped */
     void *log_arg;
     const char *hub_cache;   /* where the Hugging Face hub's clients keep what they downloaded, for
-                              hf:// names; NULL: there is no such place */
+                                hf:// names; NULL: there is no such place */
     const char *plugin_path; /* directories with plugins, absolute, separated by ':'; the first that
                                 has a plugin gives it. NULL: no plugins */
     emb_temp_fn *temp;       /* NULL: nobody needs to know */
     void *temp_arg;
-    const char *temp_dir;  /* where packed tables go whose content is large against the free
+    const char *temp_dir;       /* where packed tables go whose content is large against the free
                                 memory, and what comes from servers, as files without a name; NULL:
                                 they stay in memory */
-    const char *ca_file;   /* certificates of authorities, in PEM, to believe in place of the
+    const char *ca_file;        /* certificates of authorities, in PEM, to believe in place of the
                              system's, for https://; NULL: the system's */
+    const char *hub_endpoint;   /* address of the hub; NULL: https://huggingface.co */
+    const char *hub_token;      /* who asks there, told to that server alone, by https or to this
+                                   machine; NULL: the file says it */
+    const char *hub_token_file; /* its first word, read when it is first needed; NULL, or no such
+                                   file: nobody in particular asks */
+    bool hub_offline;           /* what the hub's cache has not is not asked for */
+    emb_download_fn *download;  /* NULL: nobody needs to know */
+    void *download_arg;
     const char *cache_dir; /* where ranges of files on servers are kept for the next run; it is made
                                 when something is; NULL: nothing is kept */
     uint64_t cache_bytes;  /* that it may take on the disk; 0: EMB_CACHE_BYTES */
@@ -336,17 +347,18 @@ typedef struct emb_open_opts {
 } emb_open_opts;
 
 /* Opens the table `url`: a path, `path#tensor` (a path that exists with the # in its name wins),
- * "-" for standard input, or `hf://org/model[@revision][/file]`, which is looked for in the hub's
- * cache and nowhere else. A path may be a model directory (config.json, model.safetensors or shards
- * with their index, a tokenizer): its table is the input embedding, by the architecture; a weights
- * file in such a directory uses what lies beside it. A GGUF file is a model by itself, and brings
- * its tokens; where it is one of several parts of a model, any of them stands for all. A gzip file
- * stands for what is in it; of a zip, # names a member (and a second # a tensor in it), without it
- * the only member that looks like a table is meant; docs/formats/archives.md has the rules. Only
- * headers are read, and only those of the files that are needed, except in text tables and word2vec
- * files, where rows can only be found by walking over them: that happens when a row is first
- * needed. A packed member of a zip is unpacked then, a gzip file here. A tokenizer is read when a
- * token is.
+ * "-" for standard input, an http:// or https:// address, or `hf://org/model[@revision][/file]`,
+ * which is looked for in the hub's cache and then on the hub. A path, or an address with a slash at
+ * its end, may be a model directory (config.json, model.safetensors or shards with their index, a
+ * tokenizer): its table is the input embedding, by the architecture; a weights file in such a
+ * directory uses what lies beside it, but one of an address does not. A GGUF file is a model by
+ * itself, and brings its tokens; where it is one of several parts of a model, any of them stands
+ * for all. A gzip file stands for what is in it; of a zip, # names a member (and a second # a
+ * tensor in it), without it the only member that looks like a table is meant;
+ * docs/formats/archives.md has the rules. Only headers are read, and only those of the files that
+ * are needed, except in text tables and word2vec files, where rows can only be found by walking
+ * over them: that happens when a row is first needed. A packed member of a zip is unpacked then, a
+ * gzip file here. A tokenizer is read when a token is.
  * EMB_IO: the file cannot be read. EMB_BAD_DATA: it breaks its format. EMB_UNSUPPORTED: it is of a
  * kind that is not read here, or has no single tensor that is a table. EMB_BAD_ARG: there is no
  * format or tensor of the name that was given. Close with emb_table_close (NULL is allowed), before
@@ -355,9 +367,14 @@ EMB_API emb_status emb_table_open(emb_ctx *ctx, const char *url, const emb_open_
                                   emb_table **table, emb_err *err);
 EMB_API void emb_table_close(emb_table *table);
 
-/* Does the URL name what is in the hub's cache (hf://...)? It belongs to the hub's clients: nothing
- * is written there. */
+/* Is the URL a name of the hub (hf://...)? */
 EMB_API bool emb_is_hub_name(const char *url);
+
+/* Brings all files of a model into the hub's cache, so that it can be opened whole; not weights in
+ * other forms beside safetensors, nor a model without these. url: hf://..., or the path that one
+ * was opened from, which emb_table_info has. Elsewhere nothing happens. EMB_IO: a file does not
+ * come; what came of it stays, and the next call goes on there. */
+EMB_API emb_status emb_hub_bring(emb_ctx *ctx, const char *url, emb_err *err);
 
 #define EMB_TENSOR_DIMS 8 /* axes of a tensor, at most */
 

@@ -40,7 +40,7 @@ def programs(suite, build, sanitizer):
         run = [py, tests / "cases/run.py", tool, *jobs, *slow]
         return [[str(x) for x in command] for command in (
             [*run, "--capability", "main", "--capability", "resize", "--capability", "formats", "--have", have],
-            [*run, "--capability", "remote", "--only", "remote.*", "--only", "B46.*", "--only", "B49"],
+            [*run, "--capability", "remote"],
             [*run, "--capability", "positions", "--only", "plan", "--only", "position.*", "--only", "logits",
              "--only", "lookup.*", "--only", "shard"])]
     if suite == "golden":

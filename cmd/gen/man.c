@@ -241,6 +241,13 @@ static const struct variable {
     {"XDG_CACHE_HOME",
      "else: huggingface/hub in this folder; embtool in it is embtool's own cache"},
     {"HOME", "else: .cache/huggingface/hub in this folder; .cache/embtool likewise"},
+    {"HF_ENDPOINT", "address of the hub, instead of https://huggingface.co"},
+    {"HF_TOKEN", "who asks there: told to that server alone"},
+    {"HUGGING_FACE_HUB_TOKEN", "the same, under its older name"},
+    {"HF_TOKEN_PATH", "else: file that says it; without it, token in the folder that holds hub"},
+    {"HF_HUB_DISABLE_IMPLICIT_TOKEN", "if 1, on, yes or true, it is told to nobody"},
+    {"HF_HUB_OFFLINE", "if 1, on, yes or true, the hub is not asked for what the cache has not"},
+    {"TRANSFORMERS_OFFLINE", "the same, where that is not set"},
 };
 
 static void add_variable(struct embi_buf *out, const struct variable *v)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_ONCE = 16, POLL_MS = 1000 }; /* ten rows are one round trip */
+enum { AT_ONCE = 16, POLL_MS = 1000 };
 
 enum { SIGNS_S3 = 0x075700 }; /* from that version on it signs headers that it was given */
 
@@ -42,6 +42,7 @@ static void fill_slots(struct batch *b)
             continue;
         struct embi_transfer *t = &b->slots[i].transfer;
         CURL *easy = t->easy;
+        embi_transfer_end(t);
         *t =
             (struct embi_transfer){.session = b->session, .get = &b->gets[b->next++], .easy = easy};
         t->at = t->get->first;
@@ -63,7 +64,7 @@ static int64_t begin_due(struct batch *b)
             wait = t->begin_ms - now < wait ? t->begin_ms - now : wait;
             continue;
         }
-        if (!embi_transfer_prepare(t) || curl_multi_add_handle(b->session->multi, t->easy))
+        if (!embi_transfer_prepare(t) || curl_multi_add_handle(b->session->link->multi, t->easy))
             fail(b, "no memory for a request");
         else
             b->slots[i].place = RUNNING;
@@ -93,7 +94,7 @@ static void end_slot(struct batch *b, struct embi_transfer *t, CURLcode code)
         i++;
     enum embi_outcome outcome = embi_transfer_finish(t, code);
     say(b, t, outcome);
-    curl_multi_remove_handle(b->session->multi, t->easy);
+    curl_multi_remove_handle(b->session->link->multi, t->easy);
     b->slots[i].place = outcome == EMBI_HTTP_AGAIN ? WAITING : FREE;
     b->busy -= outcome != EMBI_HTTP_AGAIN;
     b->whole |= outcome == EMBI_HTTP_DONE && t->get->whole;
@@ -107,7 +108,7 @@ static void end_finished(struct batch *b)
 {
     CURLMsg *message;
     int left;
-    while ((message = curl_multi_info_read(b->session->multi, &left))) {
+    while ((message = curl_multi_info_read(b->session->link->multi, &left))) {
         char *t = NULL;
         if (message->msg != CURLMSG_DONE)
             continue;
@@ -125,13 +126,13 @@ static void run(struct batch *b)
         if (b->busy == 0)
             return;
         int64_t wait = begin_due(b);
-        if (b->failed || curl_multi_perform(b->session->multi, &running))
+        if (b->failed || curl_multi_perform(b->session->link->multi, &running))
             break;
         end_finished(b);
         if (b->whole)
             return;
         if (!b->failed && b->busy > 0 &&
-            curl_multi_poll(b->session->multi, NULL, 0, (int)wait, NULL))
+            curl_multi_poll(b->session->link->multi, NULL, 0, (int)wait, NULL))
             break;
     }
     if (!b->failed)
@@ -153,13 +154,16 @@ int embi_http_get(void *session, struct embi_get *gets, size_t n, uint64_t *tota
     b->gets = gets;
     b->n = n;
     b->text = text;
+    pthread_mutex_lock(&s->link->lock);
     run(b);
     for (size_t i = 0; i < AT_ONCE; i++) {
         if (b->slots[i].place == RUNNING)
-            curl_multi_remove_handle(s->multi, b->slots[i].transfer.easy);
+            curl_multi_remove_handle(s->link->multi, b->slots[i].transfer.easy);
+        embi_transfer_end(&b->slots[i].transfer);
         if (b->slots[i].transfer.easy)
             curl_easy_cleanup(b->slots[i].transfer.easy);
     }
+    pthread_mutex_unlock(&s->link->lock);
     int failed = b->changed ? EMBI_GET_CHANGED : b->failed ? EMBI_GET_FAILED : 0;
     free(b);
     *total = s->total;

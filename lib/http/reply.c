@@ -102,10 +102,31 @@ static void copy(char *out, size_t cap, const char *s, size_t n)
     out[n] = '\0';
 }
 
-void embi_reply_begin(struct embi_reply *r)
+struct embi_reply embi_reply_none(void)
 {
-    *r = (struct embi_reply){
-        .total = EMBI_TRANSPORT_UNKNOWN, .length = EMBI_TRANSPORT_UNKNOWN, .max_age_s = -1};
+    return (struct embi_reply){.total = EMBI_TRANSPORT_UNKNOWN,
+                               .length = EMBI_TRANSPORT_UNKNOWN,
+                               .linked_bytes = EMBI_TRANSPORT_UNKNOWN,
+                               .max_age_s = -1};
+}
+
+/* The headers of the Hugging Face hub, of which an answer has all or none; false: no such one. */
+static bool read_hub_header(struct embi_reply *r, const char *line, size_t n)
+{
+    const char *value;
+    size_t value_n;
+    if ((value = value_of(line, n, "X-Linked-ETag", &value_n)))
+        copy(r->linked, sizeof r->linked, value, value_n);
+    else if ((value = value_of(line, n, "X-Linked-Size", &value_n)))
+        (void)(number(&value, value + value_n, &r->linked_bytes) ||
+               (r->linked_bytes = EMBI_TRANSPORT_UNKNOWN));
+    else if ((value = value_of(line, n, "X-Repo-Commit", &value_n)))
+        copy(r->commit, sizeof r->commit, value, value_n);
+    else if ((value = value_of(line, n, "X-Error-Code", &value_n)))
+        copy(r->code, sizeof r->code, value, value_n);
+    else
+        return false;
+    return true;
 }
 
 size_t embi_reply_header(char *line, size_t size, size_t n, void *arg)
@@ -114,8 +135,10 @@ size_t embi_reply_header(char *line, size_t size, size_t n, void *arg)
     const char *value;
     size_t value_n;
     n *= size;
-    if (n > 5 && memcmp(line, "HTTP/", 5) == 0) /* of the next answer, after a redirect */
-        embi_reply_begin(r);
+    if (n > 5 && memcmp(line, "HTTP/", 5) == 0) /* of the next answer, after one of a proxy */
+        *r = embi_reply_none();
+    else if (read_hub_header(r, line, n))
+        return n;
     else if ((value = value_of(line, n, "Content-Range", &value_n)))
         read_range(r, value, value_n);
     else if ((value = value_of(line, n, "Content-Length", &value_n)))

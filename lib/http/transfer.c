@@ -22,7 +22,7 @@ enum {
     MOST_WAIT_MS = 30000,
     CONNECT_S = 20,
     STALL_S = 30, /* without a byte */
-    REDIRECTS = 10
+    BUFFER_BYTES = 256 << 10
 };
 
 int64_t embi_http_now_ms(void)
@@ -122,15 +122,15 @@ static bool is_letter(char c)
 }
 
 /* S3 names what went wrong in <Code> of the page, a word. */
-static void read_code(struct embi_transfer *t, const char *page, size_t n)
+static void read_fault(struct embi_transfer *t, const char *page, size_t n)
 {
     static const char open[] = "<Code>";
     const char *s = memmem(page, n, open, sizeof open - 1);
     size_t most = s ? n - (size_t)(s + sizeof open - 1 - page) : 0, i = 0;
     s += s ? sizeof open - 1 : 0;
-    for (; i < most && i + 1 < sizeof t->code && is_letter(s[i]); i++)
-        t->code[i] = s[i];
-    t->code[i < most && s[i] == '<' ? i : 0] = 0;
+    for (; i < most && i + 1 < sizeof t->fault && is_letter(s[i]); i++)
+        t->fault[i] = s[i];
+    t->fault[i < most && s[i] == '<' ? i : 0] = 0;
 }
 
 static bool judge(struct embi_transfer *t)
@@ -151,7 +151,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
         t->judged = true;
         t->good = judge(t);
         if (t->reply.status >= 300)
-            read_code(t, data, n);
+            read_fault(t, data, n);
     }
     if (!t->good)
         return t->ended || (t->plain && t->ranged) ? 0 : n;
@@ -184,49 +184,30 @@ static bool is_https(const char *url)
 static void limit_protocols(CURL *easy, bool secure)
 {
 #if LIBCURL_VERSION_NUM >= 0x075500
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, secure ? "https" : "http,https");
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, secure ? "https" : "http,https");
 #else
     long http = secure ? 0 : CURLPROTO_HTTP;
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-    curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS, http | CURLPROTO_HTTPS);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS, http | CURLPROTO_HTTPS);
 #endif
 }
 
-/* Scheme, host and port, as they are written. */
-static bool same_origin(const char *a, const char *b)
-{
-    const char *host = strstr(a, "://");
-    size_t n = host ? (size_t)(host + 3 - a) + strcspn(host + 3, "/?#") : 0;
-    return n > 0 && strncasecmp(a, b, n) == 0 && (b[n] == 0 || strchr("/?#", b[n]));
-}
-
-/* A name and password, or signatures, for where they belong. Redirects are then followed here, one
- * by one, so that they go nowhere else, whatever libcurl's version; a signed request has none.
- * What may not travel in the open goes to no proxy either. */
-static void set_secrets(struct embi_transfer *t, const char *url)
+/* A name and password, or what signs the request. */
+static void set_user(struct embi_transfer *t, bool secret)
 {
     const struct embi_transport_opts *o = &t->session->opts;
     CURL *e = t->easy;
-    bool mine = o->user && same_origin(o->url, url);
-    curl_easy_setopt(e, CURLOPT_USERNAME, mine ? o->user : NULL);
-    curl_easy_setopt(e, CURLOPT_PASSWORD, mine ? o->password : NULL);
-    if (!o->user)
+    curl_easy_setopt(e, CURLOPT_USERNAME, secret ? o->user : NULL);
+    curl_easy_setopt(e, CURLOPT_PASSWORD, secret ? o->password : NULL);
+    if (!o->signing)
         return;
-    curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
-    if (mine && !is_https(url))
-        curl_easy_setopt(e, CURLOPT_PROXY, "");
-    if (!o->signing) {
-        curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
-    } else {
 #if LIBCURL_VERSION_NUM >= 0x074b00
-        curl_easy_setopt(e, CURLOPT_AWS_SIGV4, o->signing);
+    curl_easy_setopt(e, CURLOPT_AWS_SIGV4, o->signing);
 #endif
-        curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
-    }
+    curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L); /* a dot is a part of a key */
 }
 
-/* An encoding is not asked for, but undone where a server takes one all the same. */
+/* Redirects are followed here (redirect.c), so that each request is judged by where it goes. An
+ * encoding is not asked for, but undone where a server takes one all the same. */
 static void set_options(struct embi_transfer *t, const char *url)
 {
     const struct embi_session *s = t->session;
@@ -235,10 +216,13 @@ static void set_options(struct embi_transfer *t, const char *url)
     curl_easy_setopt(e, CURLOPT_PRIVATE, (void *)t);
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(e, CURLOPT_USERAGENT, s->opts.agent);
-    curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->get->check ? s->check_headers : s->headers);
+    bool secret = s->has_secrets && embi_same_origin(url, s->opts.url) &&
+                  (!s->has_token || embi_keeps_secrets(url));
+    curl_easy_setopt(e, CURLOPT_HTTPHEADER, s->headers[secret][t->get->check]);
+    curl_easy_setopt(e, CURLOPT_NOPROXY, secret && !is_https(url) ? "*" : NULL);
+    set_user(t, secret);
+    curl_easy_setopt(e, CURLOPT_BUFFERSIZE, (long)BUFFER_BYTES);
     curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
-    curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 1L);
-    curl_easy_setopt(e, CURLOPT_MAXREDIRS, (long)REDIRECTS);
     curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
     curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(e, CURLOPT_LOW_SPEED_TIME, (long)STALL_S);
@@ -251,7 +235,6 @@ static void set_options(struct embi_transfer *t, const char *url)
     if (s->opts.ca_file)
         curl_easy_setopt(e, CURLOPT_CAINFO, s->opts.ca_file);
     limit_protocols(e, is_https(s->opts.url));
-    set_secrets(t, url);
 }
 
 static void set_range(struct embi_transfer *t)
@@ -270,6 +253,12 @@ static void set_range(struct embi_transfer *t)
     curl_easy_setopt(t->easy, CURLOPT_RANGE, t->ranged ? range : NULL);
 }
 
+void embi_transfer_end(struct embi_transfer *t)
+{
+    free(t->redirect);
+    t->redirect = NULL;
+}
+
 bool embi_transfer_prepare(struct embi_transfer *t)
 {
     const struct embi_session *s = t->session;
@@ -277,11 +266,12 @@ bool embi_transfer_prepare(struct embi_transfer *t)
         t->easy = curl_easy_init();
     if (!t->easy)
         return false;
-    embi_reply_begin(&t->reply);
+    t->reply = embi_reply_none();
     t->judged = t->good = t->progress = false;
-    t->by_target = s->target != NULL;
-    t->error[0] = t->code[0] = '\0';
-    set_options(t, s->target ? s->target : s->opts.url);
+    if (!t->redirect)
+        t->by_target = s->target != NULL;
+    t->error[0] = t->fault[0] = '\0';
+    set_options(t, t->redirect ? t->redirect : s->target ? s->target : s->opts.url);
     set_range(t);
     return true;
 }
@@ -341,7 +331,7 @@ static void say_status(struct embi_transfer *t)
 {
     const char *words = reason(t->reply.status);
     (void)snprintf(t->text, sizeof t->text, "HTTP %ld%s%s%s%s", t->reply.status, *words ? " " : "",
-                   words, *t->code ? ": " : "", t->code);
+                   words, *t->fault ? ": " : "", t->fault);
 }
 
 static void say_code(struct embi_transfer *t, CURLcode code)
@@ -414,7 +404,7 @@ static bool may_have_moved(struct embi_transfer *t)
 {
     struct embi_session *s = t->session;
     long status = t->reply.status;
-    if (!t->by_target || t->redirects > 0 ||
+    if (!t->by_target ||
         (status != 400 && status != 401 && status != 403 && status != 404 && status != 410))
         return false;
     free(s->target);
@@ -422,68 +412,62 @@ static bool may_have_moved(struct embi_transfer *t)
     return true;
 }
 
-static bool is_redirect(long status)
-{
-    return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-}
-
-/* To where the answer says, which is asked from then on. */
-static enum embi_outcome follow(struct embi_transfer *t)
-{
-    struct embi_session *s = t->session;
-    char *url = NULL;
-    curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &url);
-    bool plain = url && strncasecmp(url, "http://", 7) == 0, tls = url && is_https(url);
-    bool good = tls || (plain && !is_https(s->opts.url));
-    char *target = good && ++t->redirects <= REDIRECTS ? strdup(url) : NULL;
-    if (!target) {
-        refuse(t, !good                      ? "a redirect to another protocol"
-                  : t->redirects > REDIRECTS ? "more than ten redirects"
-                                             : "no memory for a request");
-        return EMBI_HTTP_FAILED;
-    }
-    free(s->target);
-    s->target = target;
-    return at_once(t);
-}
-
 static enum embi_outcome finish_status(struct embi_transfer *t)
 {
-    say_status(t);
     if (t->reply.status == 304 && t->get->check) {
         t->get->unchanged = 1;
         return EMBI_HTTP_DONE;
     }
+    if (embi_redirects(t->reply.status) && !t->session->opts.signing)
+        return embi_redirect_follow(t) ? at_once(t) : EMBI_HTTP_FAILED;
+    say_status(t);
     if (t->reply.status == 416)
         return finish_unsatisfied(t);
-    if (t->session->opts.user && !t->session->opts.signing && is_redirect(t->reply.status))
-        return follow(t);
-    if (may_have_moved(t))
+    bool moved = may_have_moved(t);
+    embi_transfer_end(t); /* where it is asked again, then from the first address on */
+    if (moved)
         return at_once(t);
     return is_passing_status(t->reply.status) ? retry(t) : EMBI_HTTP_FAILED;
 }
 
-/* Where redirects led to, and for how long the answer is good. */
-static void keep_answer(struct embi_transfer *t)
+/* Where a redirect led to is asked from now on. */
+static void keep_target(struct embi_transfer *t)
+{
+    if (!t->redirect || t->session->target)
+        return;
+    t->session->target = t->redirect;
+    t->redirect = NULL;
+}
+
+/* For how long the answer is good. */
+static void keep_age(struct embi_transfer *t)
 {
     struct embi_session *s = t->session;
     const struct embi_reply *r = &t->reply;
-    long redirects = 0;
-    char *url = NULL;
+    int64_t age = (int64_t)(r->age_s < INT32_MAX ? r->age_s : INT32_MAX);
     s->no_store = r->no_store;
-    s->max_age_s = r->max_age_s - (int64_t)(r->age_s < INT32_MAX ? r->age_s : INT32_MAX);
-    s->max_age_s = r->max_age_s < 0 ? -1 : s->max_age_s < 0 ? 0 : s->max_age_s;
-    curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_COUNT, &redirects);
-    curl_easy_getinfo(t->easy, CURLINFO_EFFECTIVE_URL, &url);
-    if (redirects > 0 && url && !s->target)
-        s->target = strdup(url);
+    s->max_age_s = r->max_age_s < 0 ? -1 : r->max_age_s < age ? 0 : r->max_age_s - age;
+}
+
+/* What the first server says of the file, and the last one of the request. */
+static void keep_told(struct embi_transfer *t)
+{
+    struct embi_told *told = &t->session->told;
+    const struct embi_reply *r = &t->reply;
+    told->status = r->status;
+    memcpy(told->region, r->region, sizeof told->region);
+    if (t->redirect || t->by_target)
+        return;
+    memcpy(told->tag, *r->linked ? r->linked : r->tag, sizeof told->tag);
+    memcpy(told->commit, r->commit, sizeof told->commit);
+    memcpy(told->code, r->code, sizeof told->code);
+    told->bytes = r->linked_bytes;
 }
 
 enum embi_outcome embi_transfer_finish(struct embi_transfer *t, CURLcode code)
 {
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->reply.status);
-    if (*t->reply.region)
-        memcpy(t->session->region, t->reply.region, sizeof t->reply.region);
+    keep_told(t);
     if (t->ended)
         return EMBI_HTTP_FAILED;
     if (t->judged && !t->good && t->plain && t->ranged)
@@ -493,8 +477,9 @@ enum embi_outcome embi_transfer_finish(struct embi_transfer *t, CURLcode code)
         return is_passing_code(code) ? retry(t) : EMBI_HTTP_FAILED;
     }
     if (t->reply.status == 200 || t->reply.status == 206 || t->reply.status == 304)
-        keep_answer(t);
+        keep_age(t);
     if (t->reply.status != 200 && t->reply.status != 206)
         return finish_status(t);
+    keep_target(t);
     return finish_content(t);
 }

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,6 +114,22 @@ static int sync_folders(int parent, const char *name, int depth)
 int embi_dir_sync_all(int parent, const char *name)
 {
     return sync_folders(parent, name, 0);
+}
+
+int embi_dir_make_above(const char *path)
+{
+    char above[PATH_MAX];
+    size_t n = strlen(path);
+    if (n >= sizeof above)
+        return ENAMETOOLONG;
+    memcpy(above, path, n + 1);
+    for (char *slash = strchr(above + 1, '/'); n && slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(above, 0777) != 0 && errno != EEXIST && access(above, F_OK) != 0)
+            return errno;
+        *slash = '/';
+    }
+    return 0;
 }
 
 void emb_temp_remove(const char *path)

@@ -39,6 +39,9 @@ int embi_dir_remove(int parent, const char *name);
 int embi_dir_sync(int parent, const char *name);
 int embi_dir_sync_all(int parent, const char *name);
 
+/* Makes the directories above the path's last name that are not there. 0 or errno. */
+int embi_dir_make_above(const char *path);
+
 bool embi_is_dots(const char *name); /* "." or ".." */
 
 #endif

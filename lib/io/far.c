@@ -6,47 +6,23 @@
 #include "io/far.h"
 
 #include "io/cache.h"
+#include "io/schemes.h"
 #include "util/err.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* ------------------------------------------------------------------------------------------------
  * Sessions
  */
 
-static void log_line(void *env, const char *line)
+emb_status embi_far_session(struct embi_far *f, const struct embi_address *address, emb_err *err)
 {
-    embi_log(env, EMB_LOG_DEBUG, NULL, "%s", line);
-}
-
-emb_status embi_far_session(struct embi_far *f, emb_err *err)
-{
-    const struct embi_env *env = f->io.env;
-    struct embi_transport_opts opts = {.url = f->url,
-                                       .ca_file = env->ca_file,
-                                       .agent = "embtool/" EMB_VERSION,
-                                       .user = f->auth.user,
-                                       .password = f->auth.password,
-                                       .signing = f->auth.signing,
-                                       .token = f->auth.token,
-                                       .log = log_line,
-                                       .log_arg = (void *)env,
-                                       .version = *f->expected.tag ? &f->expected : NULL};
-    if (f->session)
+    struct embi_address a = *address;
+    if (f->remote.session)
         return EMB_OK;
-    if (!env->transport)
-        return embi_fail(err, EMB_DEVICE, -1, "there is no transport for addresses");
-    emb_status status = env->transport(env, &f->transport, err);
-    if (!status && f->transport->open(&opts, &f->session))
-        status = embi_fail_memory(err, 0, "a connection");
-    return status;
-}
-
-void embi_far_session_end(struct embi_far *f)
-{
-    if (f->session)
-        f->transport->close(f->session);
-    f->session = NULL;
+    a.version = *f->expected.tag ? &f->expected : NULL;
+    return embi_remote_begin(f->io.env, &a, &f->remote, err);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -67,18 +43,15 @@ static int put(void *arg, uint64_t at, const void *data, size_t n)
     return s->far->sys;
 }
 
-emb_status embi_far_fail(const struct embi_far *f, const char *text, emb_err *err)
+emb_status embi_far_fail_write(const struct embi_far *f, emb_err *err)
 {
-    if (f->sys)
-        return embi_fail_errno(err, f->sys, f->store.entry ? "the cache" : "a temporary file");
-    return embi_fail(err, EMB_IO, -1, "%s", text);
+    return embi_fail_errno(err, f->sys, f->store.entry ? "the cache" : "a temporary file");
 }
 
 /* *changed: the content is of another version by now. */
 static emb_status get_pieces(struct embi_far *f, struct embi_store *store,
                              const struct embi_far_pieces *pieces, bool *changed, emb_err *err)
 {
-    char text[EMBI_TRANSPORT_TEXT];
     uint64_t total;
     bool whole = false;
     struct sink sink = {f, store};
@@ -89,13 +62,13 @@ static emb_status get_pieces(struct embi_far *f, struct embi_store *store,
         gets[i] = (struct embi_get){
             .first = pieces->list[i].off, .n = pieces->list[i].n, .take = put, .arg = &sink};
     f->sys = 0;
-    int failed = f->transport->get(f->session, gets, pieces->n, &total, text);
+    emb_status status = embi_remote_get(&f->remote, NULL, gets, pieces->n, &total, err);
     for (size_t i = 0; i < pieces->n; i++)
         whole = whole || gets[i].whole;
     free(gets);
-    *changed = failed == EMBI_GET_CHANGED;
-    if (failed)
-        return embi_far_fail(f, text, err);
+    *changed = status && err->sys == ESTALE;
+    if (status)
+        return f->sys ? embi_far_fail_write(f, err) : status;
     f->expected.tag[0] = '\0'; /* whatever was expected: this is what is there */
     if (whole)
         embi_store_added(store, (struct embi_span){0, store->size});
@@ -112,7 +85,7 @@ emb_status embi_far_bring(struct embi_far *f, struct embi_store *store,
     embi_store_look(store, spans, n);
     emb_status status = embi_far_plan(&store->blocks, spans, n, &pieces, err);
     if (!status && pieces.n > 0)
-        status = embi_far_session(f, err);
+        status = embi_far_session(f, &f->own, err);
     if (!status && pieces.n > 0)
         status = get_pieces(f, store, &pieces, changed, err);
     free(pieces.list);
@@ -179,15 +152,31 @@ static emb_status far_front(struct embi_io *io, uint64_t n, const void **data, u
     return far_need(io, &(struct embi_span){0, *have}, 1, err);
 }
 
+static void free_text(const char *s, bool secret)
+{
+    if (s && secret)
+        explicit_bzero((char *)(uintptr_t)s, strlen(s));
+    free((char *)(uintptr_t)s);
+}
+
+static void free_own(struct embi_address *a)
+{
+    free_text(a->url, false);
+    free_text(a->user, false);
+    free_text(a->signing, false);
+    free_text(a->bearer, true);
+    free_text(a->password, true);
+    free_text(a->token, true);
+}
+
 static void far_close(struct embi_io *io)
 {
     struct embi_far *f = (struct embi_far *)io;
     embi_store_close(&f->store);
-    embi_far_session_end(f);
+    embi_remote_end(&f->remote);
     pthread_mutex_destroy(&f->lock);
-    embi_far_auth_free(&f->auth);
+    free_own(&f->own);
     free(f->handed);
-    free(f->url);
     free(f);
 }
 
@@ -204,28 +193,49 @@ static const struct embi_scheme scheme_far = {
  * Opening
  */
 
-emb_status embi_far_open(const struct embi_env *env, const char *url, struct embi_far_auth *auth,
-                         char region[EMBI_TRANSPORT_REGION], struct embi_io **io, emb_err *err)
+/* copy = s; false: no memory. NULL is copied as such. */
+static bool copy_text(const char **copy, const char *s)
+{
+    *copy = s ? strdup(s) : NULL;
+    return !s || *copy;
+}
+
+/* What a later request needs: not what is said of a refusal, nor whose connections are used. */
+static bool copy_own(struct embi_address *own, const struct embi_address *a)
+{
+    return copy_text(&own->url, a->url) && copy_text(&own->bearer, a->bearer) &&
+           copy_text(&own->user, a->user) && copy_text(&own->password, a->password) &&
+           copy_text(&own->signing, a->signing) && copy_text(&own->token, a->token);
+}
+
+emb_status embi_remote_open(const struct embi_env *env, const struct embi_address *address,
+                            struct embi_io **io, emb_err *err)
 {
     struct embi_io *whole = NULL;
     struct embi_far *f = calloc(1, sizeof *f);
-    region[0] = '\0';
     if (!f)
         return embi_fail_memory(err, sizeof *f, "an open file");
     f->io.scheme = &scheme_far;
     f->io.env = env;
     f->io.caps = EMBI_IO_CAN_MAP;
     f->store.fd = -1;
-    f->auth = *auth;
-    *auth = (struct embi_far_auth){0};
     pthread_mutex_init(&f->lock, NULL);
-    f->url = strdup(url);
-    emb_status status =
-        f->url ? embi_far_begin(f, &whole, err) : embi_fail_memory(err, strlen(url), "an address");
-    if (f->session)
-        f->transport->region(f->session, region);
+    emb_status status = copy_own(&f->own, address)
+                            ? embi_far_begin(f, address, &whole, err)
+                            : embi_fail_memory(err, strlen(address->url), "an address");
     if (status || whole)
         far_close(&f->io);
     *io = status ? NULL : whole ? whole : &f->io;
     return status;
 }
+
+static emb_status far_open(const struct embi_env *env, const char *url, unsigned mode,
+                           struct embi_io **io, emb_err *err)
+{
+    const struct embi_address address = {.url = url};
+    if (mode & EMBI_IO_WRITE)
+        return embi_fail(err, EMB_UNSUPPORTED, -1, "an address is read, not written");
+    return embi_remote_open(env, &address, io, err);
+}
+
+const struct embi_scheme embi_scheme_http = {.name = "http", .open = far_open};

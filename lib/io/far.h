@@ -7,24 +7,11 @@
 #define EMBI_IO_FAR_H
 
 #include "io/io.h"
-#include "io/transport.h"
+#include "io/remote.h"
 
 #include <pthread.h>
 
 #define EMBI_FAR_BLOCKS_MOST (UINT64_C(1) << 26) /* 8 MB of bits */
-
-/* What proves to a server who asks: all malloc'd, or NULL. */
-struct embi_far_auth {
-    char *user, *password;
-    char *signing, *token; /* as in embi_transport_opts */
-};
-
-void embi_far_auth_free(struct embi_far_auth *auth);
-
-/* Opens an http:// or https:// address. What auth holds is taken over. region: where the last
- * answer said that a bucket of S3 is, or "". */
-emb_status embi_far_open(const struct embi_env *env, const char *url, struct embi_far_auth *auth,
-                         char region[EMBI_TRANSPORT_REGION], struct embi_io **io, emb_err *err);
 
 /* What was gathered of spans and is not there: pieces of whole blocks, in order and apart. */
 struct embi_far_pieces {
@@ -97,11 +84,9 @@ enum { EMBI_FAR_HEAD_BYTES = 64 << 10 }; /* the header of most files, with one r
 
 struct embi_far {
     struct embi_io io;
-    char *url;
-    struct embi_far_auth auth;
-    pthread_mutex_t lock; /* of all that follows */
-    const struct embi_transport *transport;
-    void *session;                /* NULL: nobody was asked yet */
+    struct embi_address own; /* for a request later on; its strings are malloc'd, or NULL */
+    pthread_mutex_t lock;    /* of all that follows */
+    struct embi_remote remote;
     struct embi_version expected; /* by what the cache has; tag "": the server knows of it */
     struct embi_store store;
     int sys; /* errno of a write into the store that failed, or 0 */
@@ -111,12 +96,11 @@ struct embi_far {
     size_t handed_n, handed_cap;
 };
 
-/* A connection, if there is none yet; and none any more. */
-emb_status embi_far_session(struct embi_far *far, emb_err *err);
-void embi_far_session_end(struct embi_far *far);
+/* A session, if there is none yet. */
+emb_status embi_far_session(struct embi_far *far, const struct embi_address *address, emb_err *err);
 
-/* Says why a request failed, in the transport's words, or why nothing could be written. */
-emb_status embi_far_fail(const struct embi_far *far, const char *text, emb_err *err);
+/* Says why nothing could be written. */
+emb_status embi_far_fail_write(const struct embi_far *far, emb_err *err);
 
 /* Brings what is missing of the spans into a store of the same content. *changed: it failed since
  * the content is of another version by now. */
@@ -125,7 +109,8 @@ emb_status embi_far_bring(struct embi_far *far, struct embi_store *store,
 
 /* Makes far->store what is on the server, or kept of it; or, where everything came at once, *whole
  * a file of its own. */
-emb_status embi_far_begin(struct embi_far *far, struct embi_io **whole, emb_err *err);
+emb_status embi_far_begin(struct embi_far *far, const struct embi_address *address,
+                          struct embi_io **whole, emb_err *err);
 
 /* What far->store has is of an older version, as *err says: makes it the new one, if that has the
  * same where something was handed out. */

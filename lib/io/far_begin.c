@@ -43,18 +43,15 @@ static int put_head(void *arg, uint64_t at, const void *data, size_t n)
     return 0;
 }
 
-static emb_status get_head(struct embi_far *f, struct head *h, struct embi_get *get,
-                           uint64_t *total, emb_err *err)
+static emb_status get_head(struct embi_far *f, const struct embi_address *address, struct head *h,
+                           struct embi_get *get, uint64_t *total, emb_err *err)
 {
-    char text[EMBI_TRANSPORT_TEXT];
     get->take = put_head;
     get->arg = h;
     h->err.status = EMB_OK;
-    f->sys = 0;
-    if (!f->transport->get(f->session, get, 1, total, text))
-        return EMB_OK;
-    if (!h->err.status)
-        return embi_far_fail(f, text, err);
+    emb_status status = embi_remote_get(&f->remote, address, get, 1, total, err);
+    if (!status || !h->err.status)
+        return status;
     *err = h->err;
     return err->status;
 }
@@ -64,7 +61,7 @@ static emb_status begin_store(struct embi_far *f, struct embi_io *head,
                               const struct embi_version *v, struct embi_store *store, emb_err *err)
 {
     const void *data;
-    struct embi_entry *entry = embi_entry_new(f->io.env, f->url, v);
+    struct embi_entry *entry = embi_entry_new(f->io.env, f->own.url, v);
     emb_status status = embi_store_open(f->io.env, v->total, entry, store, err);
     if (!status)
         status = embi_io_map(head, &data, err);
@@ -72,7 +69,7 @@ static emb_status begin_store(struct embi_far *f, struct embi_io *head,
         return status;
     f->sys = embi_store_put(store, 0, data, (size_t)head->size);
     if (f->sys)
-        return embi_far_fail(f, "", err);
+        return embi_far_fail_write(f, err);
     embi_store_added(store, (struct embi_span){0, head->size});
     return EMB_OK;
 }
@@ -92,8 +89,8 @@ static void keep_whole(struct embi_far *f, struct embi_io *whole, struct embi_ve
 
 /* Asks for the beginning; where the answer was everything, or nobody says how much there is, *whole
  * becomes a file of its own. */
-static emb_status begin(struct embi_far *f, struct embi_store *store, struct embi_io **whole,
-                        emb_err *err)
+static emb_status begin(struct embi_far *f, const struct embi_address *address,
+                        struct embi_store *store, struct embi_io **whole, emb_err *err)
 {
     struct head h = {0};
     struct embi_version v;
@@ -101,17 +98,17 @@ static emb_status begin(struct embi_far *f, struct embi_store *store, struct emb
     struct embi_get get = {.n = EMBI_FAR_HEAD_BYTES};
     uint64_t total = EMBI_TRANSPORT_UNKNOWN;
     embi_spool_begin(f->io.env, EMBI_FAR_HEAD_BYTES, &h.spool);
-    emb_status status = get_head(f, &h, &get, &total, err);
+    emb_status status = get_head(f, address, &h, &get, &total, err);
     if (!status && !get.whole && total == EMBI_TRANSPORT_UNKNOWN) {
         get.n = 0;
-        status = get_head(f, &h, &get, &total, err);
+        status = get_head(f, address, &h, &get, &total, err);
     }
     if (!status)
         status = embi_spool_end(&h.spool, &head, err);
     embi_spool_free(&h.spool);
     if (status)
         return status;
-    f->transport->version(f->session, &v);
+    f->remote.transport->version(f->remote.session, &v);
     if (get.whole || total <= head->size) {
         keep_whole(f, head, &v);
         *whole = head;
@@ -128,7 +125,8 @@ static emb_status begin(struct embi_far *f, struct embi_store *store, struct emb
 
 /* Is the entry still of what is on the server? It is asked, unless it said so a while ago. What
  * comes where it is not is of no use here: *entry is NULL then. */
-static emb_status check_entry(struct embi_far *f, struct embi_entry **entry, emb_err *err)
+static emb_status check_entry(struct embi_far *f, const struct embi_address *address,
+                              struct embi_entry **entry, emb_err *err)
 {
     struct embi_version v;
     struct head h = {0};
@@ -136,21 +134,23 @@ static emb_status check_entry(struct embi_far *f, struct embi_entry **entry, emb
     uint64_t total;
     memcpy(f->expected.tag, (*entry)->tag, sizeof f->expected.tag);
     f->expected.total = (*entry)->size;
-    if (embi_entry_is_fresh(*entry))
+    bool fresh = address->commit || embi_entry_is_fresh(*entry); /* a commit stays what it is */
+    if (fresh && !address->beside)
         return EMB_OK;
-    emb_status status = embi_far_session(f, err);
+    emb_status status = embi_far_session(f, address, err);
+    if (status || fresh)
+        return status;
     embi_spool_begin(f->io.env, get.n, &h.spool);
-    if (!status)
-        status = get_head(f, &h, &get, &total, err);
+    status = get_head(f, address, &h, &get, &total, err);
     embi_spool_free(&h.spool);
     if (status)
         return status;
-    f->transport->version(f->session, &v);
+    f->remote.transport->version(f->remote.session, &v);
     if (get.unchanged || (strcmp(v.tag, f->expected.tag) == 0 && v.total == f->expected.total)) {
         embi_entry_checked(*entry, &v);
         return EMB_OK;
     }
-    embi_far_session_end(f);
+    embi_remote_end(&f->remote);
     embi_entry_close(*entry);
     *entry = NULL;
     f->expected = (struct embi_version){0};
@@ -158,12 +158,12 @@ static emb_status check_entry(struct embi_far *f, struct embi_entry **entry, emb
 }
 
 /* The cache's entry as the store, where there is one of what is on the server. */
-static emb_status begin_kept(struct embi_far *f, emb_err *err)
+static emb_status begin_kept(struct embi_far *f, const struct embi_address *address, emb_err *err)
 {
-    struct embi_entry *entry = embi_entry_find(f->io.env, f->url);
+    struct embi_entry *entry = embi_entry_find(f->io.env, f->own.url);
     if (!entry)
         return EMB_OK;
-    emb_status status = check_entry(f, &entry, err);
+    emb_status status = check_entry(f, address, &entry, err);
     if (status)
         embi_entry_close(entry);
     else if (entry)
@@ -181,11 +181,11 @@ emb_status embi_far_renew(struct embi_far *f, emb_err *err)
     bool changed;
     emb_err why = *err;
     embi_entry_forget(f->store.entry);
-    embi_far_session_end(f);
+    embi_remote_end(&f->remote);
     f->expected = (struct embi_version){0};
-    emb_status status = embi_far_session(f, err);
+    emb_status status = embi_far_session(f, &f->own, err);
     if (!status)
-        status = begin(f, &next, &whole, err);
+        status = begin(f, &f->own, &next, &whole, err);
     if (!status && !whole && next.size == f->store.size)
         status = embi_far_bring(f, &next, f->handed, f->handed_n, &changed, err);
     if (!status && (whole || !embi_store_replace(&f->store, &next, f->handed, f->handed_n)))
@@ -196,13 +196,14 @@ emb_status embi_far_renew(struct embi_far *f, emb_err *err)
     return status;
 }
 
-emb_status embi_far_begin(struct embi_far *f, struct embi_io **whole, emb_err *err)
+emb_status embi_far_begin(struct embi_far *f, const struct embi_address *address,
+                          struct embi_io **whole, emb_err *err)
 {
-    emb_status status = begin_kept(f, err);
+    emb_status status = begin_kept(f, address, err);
     if (!status && !f->store.view)
-        status = embi_far_session(f, err);
+        status = embi_far_session(f, address, err);
     if (!status && !f->store.view)
-        status = begin(f, &f->store, whole, err);
+        status = begin(f, address, &f->store, whole, err);
     f->io.size = f->store.size;
     return status;
 }

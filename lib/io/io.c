@@ -4,6 +4,7 @@
  */
 #include "io/io.h"
 
+#include "io/place.h"
 #include "io/schemes.h"
 #include "util/err.h"
 
@@ -22,9 +23,13 @@ static size_t scheme_length(const char *url)
 emb_status embi_io_open(const struct embi_env *env, const char *url, unsigned mode,
                         struct embi_io **io, emb_err *err)
 {
+    const char *inside;
+    struct embi_place *place = mode == EMBI_IO_READ ? embi_place_of(env, url, &inside) : NULL;
     *io = NULL;
     if (strcmp(url, "-") == 0)
         return embi_scheme_stdio.open(env, url, mode, io, err);
+    if (place && *inside)
+        return place->kind->open(place, inside, io, err);
     size_t n = scheme_length(url);
     if ((n == 4 || n == 5) && strncasecmp(url, "https", n) == 0)
         return embi_scheme_http.open(env, url, mode, io, err);
@@ -37,6 +42,13 @@ emb_status embi_io_open(const struct embi_env *env, const char *url, unsigned mo
                          mode & EMBI_IO_WRITE ? "writes" : "reads");
     }
     return embi_scheme_file.open(env, url, mode, io, err);
+}
+
+emb_status embi_io_open_path(const struct embi_env *env, const char *path, struct embi_io **io,
+                             emb_err *err)
+{
+    *io = NULL;
+    return embi_scheme_file.open(env, path, EMBI_IO_READ, io, err);
 }
 
 static emb_status check_inside(const struct embi_io *io, uint64_t off, uint64_t n, emb_err *err)

@@ -95,10 +95,15 @@ struct embi_io {
     char *label;   /* of a part of a file: "member 'a.txt'"; malloc'd, or NULL          */
 };
 
-/* Opens by what the URL begins with: "-" is standard input or output, http:// or https:// a server,
- * s3:// an object of S3, anything else a path. */
+/* Opens by what the URL begins with: "-" is standard input or output, the path of a place (place.h)
+ * what that has there, http:// or https:// a server, s3:// an object of S3, anything else a path.
+ */
 emb_status embi_io_open(const struct embi_env *env, const char *url, unsigned mode,
                         struct embi_io **io, emb_err *err);
+
+/* A path to read, whatever else it could mean. */
+emb_status embi_io_open_path(const struct embi_env *env, const char *path, struct embi_io **io,
+                             emb_err *err);
 
 /* n bytes of memory as a file to read; borrowed until close. For tests, and for what was read from
  * a pipe (then `owned` is freed at close; where this call fails it stays the caller's). */

@@ -52,6 +52,24 @@ emb_status embi_lock_dir(int parent, const char *name, bool alone, int *fd, emb_
     return EMB_IO;
 }
 
+emb_status embi_lock_file(const struct embi_env *env, const char *path, int *fd, emb_err *err)
+{
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0664);
+    if (*fd < 0)
+        return embi_fail_errno(err, errno, path);
+    int sys = lock(*fd, true);
+    if (sys == EWOULDBLOCK) {
+        embi_log(env, EMB_LOG_NOTE, path, "another process has it: waiting");
+        while ((sys = flock(*fd, LOCK_EX) == 0 ? 0 : errno) == EINTR)
+            ;
+    }
+    if (sys) {
+        close(*fd);
+        *fd = EMBI_NO_LOCK;
+    }
+    return EMB_OK;
+}
+
 void embi_unlock(int fd)
 {
     if (fd >= 0)

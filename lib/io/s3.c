@@ -7,13 +7,14 @@
  * buckets allow.
  */
 #include "io/address.h"
-#include "io/far.h"
+#include "io/remote.h"
 #include "io/schemes.h"
 #include "util/buf.h"
 #include "util/err.h"
 
-#include <stdlib.h>
 #include <strings.h>
+
+enum { REGION_BYTES = sizeof((struct embi_told){0}.region) };
 
 static const char default_region[] = "us-east-1";
 
@@ -62,7 +63,7 @@ static void make_address(const struct embi_s3 *s3, const struct object *o, const
 static bool is_region(const char *s)
 {
     size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-");
-    return n > 0 && n < EMBI_TRANSPORT_REGION && s[n] == 0;
+    return n > 0 && n < REGION_BYTES && s[n] == 0;
 }
 
 static emb_status check(const struct embi_s3 *s3, const char *url, emb_err *err)
@@ -82,40 +83,34 @@ static emb_status check(const struct embi_s3 *s3, const char *url, emb_err *err)
     return EMB_OK;
 }
 
-static emb_status give_keys(const struct embi_s3 *s3, const char *region,
-                            struct embi_far_auth *auth, emb_err *err)
+static void keep_region(void *arg, const struct embi_told *told, emb_err *err)
 {
-    struct embi_buf signing = {0};
-    if (!s3->access_key)
-        return EMB_OK;
-    embi_buf_print(&signing, "aws:amz:%s:s3", region);
-    embi_buf_cstr(&signing);
-    auth->signing = signing.s;
-    auth->user = strdup(s3->access_key);
-    auth->password = strdup(s3->secret_key);
-    auth->token = s3->session_token ? strdup(s3->session_token) : NULL;
-    bool good =
-        !signing.failed && auth->user && auth->password && !s3->session_token == !auth->token;
-    return good ? EMB_OK : embi_fail_memory(err, 0, "the keys of S3");
+    (void)err;
+    memcpy(arg, told->region, sizeof told->region);
 }
 
-/* `other`: where the bucket is, if it is not in that region, else "". */
+/* `other`: where the bucket is, as S3 says with a refusal, or "". */
 static emb_status open_in(const struct embi_env *env, const struct object *o, const char *region,
-                          char other[EMBI_TRANSPORT_REGION], struct embi_io **io, emb_err *err)
+                          char other[REGION_BYTES], struct embi_io **io, emb_err *err)
 {
     static const struct embi_s3 nothing = {0};
     const struct embi_s3 *s3 = env->s3 ? env->s3 : &nothing;
-    struct embi_buf url = {0};
-    struct embi_far_auth auth = {0};
+    struct embi_buf url = {0}, signing = {0};
     make_address(s3, o, region, &url);
-    const char *address = embi_buf_cstr(&url);
-    emb_status status =
-        url.failed ? embi_fail_memory(err, 0, "an address") : check(s3, address, err);
+    embi_buf_print(&signing, "aws:amz:%s:s3", region);
+    struct embi_address address = {
+        .url = embi_buf_cstr(&url), .explain = keep_region, .explain_arg = other};
+    if (s3->access_key) {
+        address.user = s3->access_key;
+        address.password = s3->secret_key;
+        address.token = s3->session_token;
+        address.signing = embi_buf_cstr(&signing);
+    }
+    emb_status status = url.failed || signing.failed ? embi_fail_memory(err, 0, "an address")
+                                                     : check(s3, address.url, err);
     if (!status)
-        status = give_keys(s3, region, &auth, err);
-    if (!status)
-        status = embi_far_open(env, address, &auth, other, io, err);
-    embi_far_auth_free(&auth);
+        status = embi_remote_open(env, &address, io, err);
+    embi_buf_free(&signing);
     embi_buf_free(&url);
     if (status == EMB_IO && !s3->access_key && strstr(err->msg, "HTTP 403"))
         embi_fail_in(err, "without keys to sign with");
@@ -126,7 +121,7 @@ static emb_status s3_open(const struct embi_env *env, const char *url, unsigned 
                           struct embi_io **io, emb_err *err)
 {
     struct object o;
-    char other[EMBI_TRANSPORT_REGION] = "", none[EMBI_TRANSPORT_REGION];
+    char other[REGION_BYTES] = "", none[REGION_BYTES];
     const char *region = env->s3 && env->s3->region ? env->s3->region : default_region;
     if (mode & EMBI_IO_WRITE)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "an address is read, not written");

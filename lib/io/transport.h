@@ -17,7 +17,6 @@
 #define EMBI_TRANSPORT_ABI 2
 
 #define EMBI_TRANSPORT_UNKNOWN UINT64_MAX /* a length that the server does not say */
-#define EMBI_TRANSPORT_REGION  32
 #define EMBI_TRANSPORT_TEXT    256
 
 /* Which version of a content it is, and for how long that may be believed. */
@@ -25,16 +24,18 @@ struct embi_version {
     /* The strong entity tag (RFC 9110 section 8.8.3), quotes included, of these very bytes; ""
      * where the server gave none. */
     char tag[128];
-    uint64_t total; /* bytes of the content */
-    int64_t
-        max_age_s; /* by Cache-Control: fresh for so long; -1: it does not say, or more than long */
-    int no_store;  /* by Cache-Control: it must not be kept */
+    uint64_t total;    /* bytes of the content */
+    int64_t max_age_s; /* by Cache-Control: fresh for so long; -1: it does not say */
+    int no_store;      /* by Cache-Control: it must not be kept */
 };
 
 struct embi_transport_opts {
     const char *url;     /* http:// or https:// */
     const char *ca_file; /* certificates of authorities in place of the system's, or NULL */
     const char *agent;   /* the program's name and version */
+    const char *bearer;  /* a token (RFC 6750) for the origin of url and for no other; or NULL */
+    void *beside;        /* a session whose connections this one uses too, or NULL: their requests
+                            wait for each other */
     void (*log)(void *arg, const char *line); /* what is done, for -v; may be NULL */
     void *log_arg;
     /* For the origin of the URL alone: sent as they are (Basic, RFC 7617), or, where `signing` says
@@ -63,6 +64,16 @@ struct embi_get {
 /* What `get` answers but 0. */
 enum { EMBI_GET_FAILED = -1, EMBI_GET_CHANGED = -2 /* it is another version by now */ };
 
+/* What the server of url said with its last answer, before any redirect. "" and
+ * EMBI_TRANSPORT_UNKNOWN: nothing. */
+struct embi_told {
+    long status;               /* of the answer after redirects; 0: there was none */
+    char tag[128];             /* of the Hugging Face hub: X-Linked-ETag, else ETag */
+    char commit[48], code[48]; /* X-Repo-Commit; X-Error-Code */
+    uint64_t bytes;            /* X-Linked-Size */
+    char region[32];           /* where a bucket of S3 is: x-amz-bucket-region */
+};
+
 struct embi_transport {
     uint32_t abi, size; /* EMBI_TRANSPORT_ABI, sizeof(struct embi_transport) */
 
@@ -78,11 +89,10 @@ struct embi_transport {
     int (*get)(void *session, struct embi_get *gets, size_t n, uint64_t *total,
                char text[EMBI_TRANSPORT_TEXT]);
 
-    /* The version that the session is of, after a get that succeeded. */
-    void (*version)(void *session, struct embi_version *version);
+    void (*told)(const void *session, struct embi_told *told);
 
-    /* Where the last answer said that the S3 bucket is, or "". */
-    void (*region)(void *session, char region[EMBI_TRANSPORT_REGION]);
+    /* The version that the session is of, after a get that succeeded. */
+    void (*version)(const void *session, struct embi_version *version);
 
     void (*close)(void *session);
 };

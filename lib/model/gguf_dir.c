@@ -3,7 +3,7 @@
  */
 #include "model/gguf_model.h"
 
-#include "io/dir_names.h"
+#include "io/place.h"
 #include "util/err.h"
 #include "util/listed.h"
 
@@ -58,11 +58,11 @@ static emb_status fail_several(const struct embi_names *names, emb_err *err)
     return EMB_UNSUPPORTED;
 }
 
-emb_status embi_gguf_in_dir(const char *dir, char **name, emb_err *err)
+emb_status embi_gguf_in_dir(const struct embi_env *env, const char *dir, char **name, emb_err *err)
 {
     struct embi_names names;
     *name = NULL;
-    emb_status status = embi_dir_names(dir, is_gguf, &names, err);
+    emb_status status = embi_path_names(env, dir, is_gguf, &names, err);
     if (!status)
         keep_models(&names);
     if (!status && names.n > 1)

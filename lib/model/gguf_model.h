@@ -33,7 +33,7 @@ emb_status embi_gguf_join(struct embi_weights *w, emb_err *err);
 /* The .gguf files of a directory that have no config to say which counts: *name (malloc'd) is the
  * only one, or the first part of the only split model; NULL where there is none. EMB_UNSUPPORTED:
  * there are several, which the message lists. */
-emb_status embi_gguf_in_dir(const char *dir, char **name, emb_err *err);
+emb_status embi_gguf_in_dir(const struct embi_env *env, const char *dir, char **name, emb_err *err);
 
 /* What stands in config.json elsewhere. */
 void embi_gguf_config(const struct embi_weights *w, struct embi_config *config);

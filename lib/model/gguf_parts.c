@@ -83,7 +83,7 @@ static emb_status add_parts(struct embi_weights *w, const char *dir,
         const char *file = part_file(&name, part, no);
         if (!file)
             status = embi_fail_memory(err, SUFFIX_BYTES, "a file name");
-        else if (embi_sidecar_exists(dir, file))
+        else if (embi_sidecar_exists(w->env, dir, file))
             status = embi_weights_add_file(w, dir, (emb_str){name.s, name.n}, err);
         else if (!w->missing)
             note_missing(w, (emb_str){name.s, name.n});

@@ -1,12 +1,12 @@
 /* give_tokens.c - tokens for a table: from the tokenizer of its model, when one is first needed, or
  * from a file that the user names.
  */
+#include "io/place.h"
 #include "model/gguf_model.h"
 #include "model/model.h"
 #include "util/err.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 bool embi_tokenizer_text(const struct embi_tokenizer *t, emb_str token, struct embi_buf *out)
 {
@@ -86,7 +86,7 @@ emb_status embi_model_give_tokens(struct embi_model *m, emb_table *table, emb_er
         own.notes = notes_of_gguf;
         found = true;
     } else if (m->dir) {
-        status = embi_tokenizer_in_dir(m->dir, &found, err);
+        status = embi_tokenizer_in_dir(m->env, m->dir, &found, err);
     }
     if (status || !found)
         return status;
@@ -126,10 +126,9 @@ static void free_given(void *state)
 static emb_status open_vocab(const struct embi_env *env, const char *path, struct embi_tokenizer *t,
                              emb_err *err)
 {
-    struct stat st;
     bool found = true;
     emb_status status;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    if (embi_path_is_dir(env, path))
         status = embi_tokenizer_open_dir(env, path, t, &found, err);
     else
         status = embi_tokenizer_open_file(env, path, t, err);

@@ -2,6 +2,7 @@
  */
 #include "model/model.h"
 
+#include "io/place.h"
 #include "model/architectures.h"
 #include "model/gguf_model.h"
 #include "model/sidecar.h"
@@ -41,20 +42,20 @@ static emb_status note_root(struct embi_model *m, const char *dir, emb_err *err)
         n--;
     m->root_bytes = n;
     if (stat(dir, &st) != 0)
-        return embi_fail_errno(err, errno, NULL);
+        return embi_path_is_dir(m->env, dir) ? EMB_OK : embi_fail_errno(err, errno, NULL);
     m->root_id[0] = st.st_dev;
     m->root_id[1] = st.st_ino;
     return EMB_OK;
 }
 
 /* sentence-transformers may keep the model proper in a folder of its own. */
-static emb_status find_dir(const char *dir, char **found, emb_err *err)
+static emb_status find_dir(const struct embi_env *env, const char *dir, char **found, emb_err *err)
 {
     static const char *const folders[] = {"0_Transformer", "0_StaticEmbedding"};
     *found = NULL;
-    for (size_t i = 0; i < EMBI_LEN(folders) && !embi_weights_in(dir); i++) {
+    for (size_t i = 0; i < EMBI_LEN(folders) && !embi_weights_in(env, dir); i++) {
         emb_status status = embi_path_join(dir, folders[i], found, err);
-        if (status || embi_weights_in(*found))
+        if (status || embi_weights_in(env, *found))
             return status;
         free(*found);
         *found = NULL;
@@ -76,7 +77,7 @@ emb_status embi_model_open_dir(const struct embi_env *env, const char *dir,
         return status;
     status = note_root(m, dir, err);
     if (!status)
-        status = find_dir(dir, &m->dir, err);
+        status = find_dir(env, dir, &m->dir, err);
     if (!status)
         status = embi_config_open(env, m->dir, &m->config, err);
     if (!status)
@@ -99,7 +100,7 @@ static bool is_part(const struct embi_model *m)
 {
     const char *name = m->weights.files[0].name;
     return strcmp(name, "model.safetensors") != 0 && strcmp(name, "pytorch_model.bin") != 0 &&
-           embi_weights_in(m->dir);
+           embi_weights_in(m->env, m->dir);
 }
 
 /* A directory is a model's if it has a config.json, and files of named tensors are its weights. */
@@ -111,7 +112,7 @@ static emb_status look_beside(struct embi_model *m, const struct embi_reader *re
     status = embi_path_dir(reader->path, &m->dir, err);
     if (status)
         return status;
-    if (!embi_sidecar_exists(m->dir, "config.json")) {
+    if (!embi_sidecar_exists(m->env, m->dir, "config.json")) {
         free(m->dir);
         m->dir = NULL;
         return EMB_OK;

@@ -21,7 +21,7 @@ emb_status embi_new_model_like(emb_ctx *ctx, const char *like, emb_dtype dtype,
 
 /* EMB_EXISTS where --force must not replace what `path` is: only an empty directory, or one with a
  * config.json and without folders, may go. */
-emb_status embi_model_replaceable(const char *path, emb_err *err);
+emb_status embi_model_replaceable(const struct embi_env *env, const char *path, emb_err *err);
 
 /* Copies config.json (where `config`) and the tokenizer's files out of the directory `from`, as far
  * as they are there, by the names that loaders know. */

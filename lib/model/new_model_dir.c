@@ -1,15 +1,14 @@
 /* new_model_dir.c - the directory of a new model: config.json, the tokenizer's files, and a writer
  * for model.safetensors. The directory takes its name when the writer is committed.
  */
-#include "io/dir.h"
 #include "io/newdir.h"
+#include "io/place.h"
 #include "model/new_model.h"
 #include "model/sidecar.h"
 #include "model/weights.h"
 #include "table/writer.h"
 #include "util/err.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 
 /* The files of a tokenizer, by the names that loaders know. */
@@ -45,17 +44,23 @@ static emb_status copy_file(const struct embi_env *env, const char *from, const 
 }
 
 /* Files of ranks have the name of their vocabulary. */
+static bool is_ranks(int dir, const char *name)
+{
+    (void)dir;
+    return embi_ends_in(name + 1, ".tiktoken"); /* with a name before it */
+}
+
 static emb_status copy_ranks(const struct embi_env *env, const char *from, struct embi_newdir *dir,
                              emb_err *err)
 {
-    struct embi_dir names;
-    emb_status status = EMB_OK;
-    embi_dir_open(&names, AT_FDCWD, from, true);
-    for (const char *name; !status && (name = embi_dir_next(&names)) != NULL;)
-        if (embi_ends_in(name + 1, ".tiktoken")) /* with a name before it */
-            status = copy_file(env, from, name, dir, err);
-    int sys = embi_dir_close(&names);
-    return status || !sys ? status : embi_fail_errno(err, sys, "the tokenizer's directory");
+    struct embi_names names;
+    emb_status status = embi_path_names(env, from, is_ranks, &names, err);
+    if (status)
+        embi_fail_in(err, "the tokenizer's directory");
+    for (size_t i = 0; !status && i < names.n; i++)
+        status = copy_file(env, from, names.list[i], dir, err);
+    embi_names_free(&names);
+    return status;
 }
 
 emb_status embi_take_small_files(const struct embi_env *env, const char *from, bool config,
@@ -76,11 +81,11 @@ static emb_status fill(const struct emb_new_model *m, struct embi_newdir *dir, e
 
 /* A slip of the hand must not cost more than a model: what is replaced is one, with a config and
  * weights by the names that loaders know, and holds no folders of anything else. */
-emb_status embi_model_replaceable(const char *path, emb_err *err)
+emb_status embi_model_replaceable(const struct embi_env *env, const char *path, emb_err *err)
 {
     unsigned seen;
     emb_status status = embi_dir_look(path, &seen, err);
-    bool model = embi_sidecar_exists(path, "config.json") && embi_weights_in(path);
+    bool model = embi_sidecar_exists(env, path, "config.json") && embi_weights_in(env, path);
     if (status || !seen || (model && !(seen & EMBI_DIR_FOLDERS)))
         return status;
     return embi_fail(err, EMB_EXISTS, -1, "exists, and %s: --force does not replace that",
@@ -135,7 +140,8 @@ emb_status emb_writer_open_model(emb_ctx *ctx, const char *path, const emb_new_m
 {
     struct embi_newdir *dir;
     unsigned mode = embi_write_mode(opts);
-    emb_status status = mode & EMBI_IO_FORCE ? embi_model_replaceable(path, err) : EMB_OK;
+    emb_status status =
+        mode & EMBI_IO_FORCE ? embi_model_replaceable(&ctx->env, path, err) : EMB_OK;
     if (!status)
         status = check_model(m, err);
     if (!status)

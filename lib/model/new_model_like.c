@@ -109,7 +109,7 @@ static emb_status take_config(struct emb_new_model *n, const struct embi_model *
 static emb_status take_tokenizer(struct emb_new_model *n, const struct embi_model *m, emb_err *err)
 {
     bool found = false;
-    emb_status status = n->tokenizer ? EMB_OK : embi_tokenizer_in_dir(m->dir, &found, err);
+    emb_status status = n->tokenizer ? EMB_OK : embi_tokenizer_in_dir(m->env, m->dir, &found, err);
     if (status || !found)
         return status;
     n->tokenizer = strdup(m->dir);

@@ -120,8 +120,8 @@ static emb_status open_target(const emb_ctx *ctx, const struct embi_target *targ
     const char *named = embi_target_tensor(target, NULL);
     if (named && EMBI_HAS(opts, head) && opts->head)
         return embi_fail(err, EMB_BAD_ARG, -1, "--head and the tensor %s: which one?", named);
-    emb_status status = embi_target_is_dir(target) ? open_dir(ctx, target, opts, table, err)
-                                                   : open_file(ctx, target, opts, table, err);
+    emb_status status = embi_target_is_dir(ctx, target) ? open_dir(ctx, target, opts, table, err)
+                                                        : open_file(ctx, target, opts, table, err);
     if (!status && EMBI_HAS(opts, vocab) && opts->vocab) {
         status = embi_give_vocab(*table, opts->vocab, err);
         if (status)

@@ -3,8 +3,8 @@
  */
 #include "model/shards.h"
 
-#include "io/dir_names.h"
 #include "io/joined.h"
+#include "io/place.h"
 #include "model/sidecar.h"
 #include "util/err.h"
 #include "util/json.h"
@@ -92,11 +92,11 @@ static bool is_shard(int dir, const char *name)
     return parse_name(name, &number, &size);
 }
 
-bool embi_shards_in(const char *dir)
+bool embi_shards_in(const struct embi_env *env, const char *dir)
 {
     struct embi_names names;
     emb_err err;
-    bool found = embi_dir_names(dir, is_shard, &names, &err) == EMB_OK && names.n > 0;
+    bool found = embi_path_names(env, dir, is_shard, &names, &err) == EMB_OK && names.n > 0;
     embi_names_free(&names);
     return found;
 }
@@ -420,7 +420,7 @@ static emb_status open_all(struct opening *o, const char *dir, emb_err *err)
 emb_status embi_shards_open(const char *dir, struct embi_weights *w, bool *there, emb_err *err)
 {
     struct opening o = {.w = w};
-    emb_status status = embi_dir_names(dir, is_shard, &o.names, err);
+    emb_status status = embi_path_names(w->env, dir, is_shard, &o.names, err);
     *there = o.names.n > 0;
     if (!status && *there)
         status = open_all(&o, dir, err);

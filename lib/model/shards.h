@@ -46,7 +46,7 @@ void embi_shard_place(struct embi_shard *s);
 const char *embi_shard_name(char out[EMBI_SHARD_NAME_BYTES], uint64_t rank, uint64_t size);
 
 /* Does the directory hold such files? */
-bool embi_shards_in(const char *dir);
+bool embi_shards_in(const struct embi_env *env, const char *dir);
 
 /* Opens all of them as one file of weights, w->files[0]: each tensor is what it was before it was
  * cut. *there: the directory holds some. EMB_BAD_DATA: one is missing, one too many, or they are

@@ -3,6 +3,7 @@
  */
 #include "model/sidecar.h"
 
+#include "io/place.h"
 #include "util/err.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* Into a block of ours; a realpath that lacks memory all the same may not say so. */
 emb_status embi_path_real(const char *path, char **real, emb_err *err)
@@ -57,11 +57,11 @@ emb_status embi_refuse_fifo(const char *path, emb_err *err)
     return embi_fail(err, EMB_UNSUPPORTED, -1, "is a FIFO, not a file of a model");
 }
 
-bool embi_sidecar_exists(const char *dir, const char *name)
+bool embi_sidecar_exists(const struct embi_env *env, const char *dir, const char *name)
 {
     char path[PATH_MAX]; /* the system takes no longer one */
     int n = snprintf(path, sizeof path, "%s%s%s", dir, *dir ? "/" : "", name);
-    return n > 0 && n < PATH_MAX && access(path, F_OK) == 0;
+    return n > 0 && n < PATH_MAX && embi_path_exists(env, path);
 }
 
 static emb_status refuse_pointer(const struct embi_sidecar *file, emb_err *err)

@@ -21,7 +21,7 @@ void embi_sidecar_close(struct embi_sidecar *file);
 emb_status embi_refuse_fifo(const char *path, emb_err *err);
 
 /* Is there something called dir/name? */
-bool embi_sidecar_exists(const char *dir, const char *name);
+bool embi_sidecar_exists(const struct embi_env *env, const char *dir, const char *name);
 
 /* The path of something that is there, without links in it, malloc'd. */
 emb_status embi_path_real(const char *path, char **real, emb_err *err);

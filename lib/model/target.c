@@ -1,11 +1,12 @@
 /* target.c - see target.h. */
 #include "model/target.h"
 
+#include "io/place.h"
 #include "model/hub.h"
+#include "model/web_dir.h"
 #include "util/err.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------------
@@ -41,13 +42,13 @@ static emb_status split_url(const char *url, const char *tensor, struct embi_tar
     return EMB_OK;
 }
 
-/* hf:// stands for a path in the cache. */
-static emb_status find_in_cache(const emb_ctx *ctx, struct embi_target *target, emb_err *err)
+/* hf:// stands for a path in the cache, an address with a slash at its end for a directory. */
+static emb_status find_place(const emb_ctx *ctx, struct embi_target *target, emb_err *err)
 {
     char *path;
     if (!emb_is_hub_name(target->path))
-        return EMB_OK;
-    emb_status status = embi_hub_path(ctx->hub_cache, target->path, &path, err);
+        return embi_web_dir_open(&ctx->env, target->path, err);
+    emb_status status = embi_hub_open(&ctx->env, target->path, &path, err);
     if (status)
         return status;
     target->path = path; /* the tensor's name stays in memory */
@@ -59,7 +60,7 @@ emb_status embi_target_open(const emb_ctx *ctx, const char *url, const emb_open_
 {
     *target = (struct embi_target){0};
     emb_status status = split_url(url, EMBI_HAS(opts, tensor) ? opts->tensor : NULL, target, err);
-    return status ? status : find_in_cache(ctx, target, err);
+    return status ? status : find_place(ctx, target, err);
 }
 
 void embi_target_free(struct embi_target *target)
@@ -69,10 +70,9 @@ void embi_target_free(struct embi_target *target)
     free(target->memory);
 }
 
-bool embi_target_is_dir(const struct embi_target *target)
+bool embi_target_is_dir(const emb_ctx *ctx, const struct embi_target *target)
 {
-    struct stat st;
-    return strcmp(target->path, "-") != 0 && stat(target->path, &st) == 0 && S_ISDIR(st.st_mode);
+    return strcmp(target->path, "-") != 0 && embi_path_is_dir(&ctx->env, target->path);
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 /* target.h - what a user typed for a table or a model, taken apart: path, path#tensor (a path that
- * exists with the # in its name wins), hf:// names, "-" for standard input.
+ * exists with the # in its name wins), hf:// names, addresses, "-" for standard input.
  */
 #ifndef EMBI_MODEL_TARGET_H
 #define EMBI_MODEL_TARGET_H
@@ -19,7 +19,7 @@ emb_status embi_target_open(const emb_ctx *ctx, const char *url, const emb_open_
                             struct embi_target *target, emb_err *err);
 void embi_target_free(struct embi_target *target);
 
-bool embi_target_is_dir(const struct embi_target *target);
+bool embi_target_is_dir(const emb_ctx *ctx, const struct embi_target *target);
 
 /* The directory as a model, with what the options say of its files. */
 emb_status embi_target_model(const emb_ctx *ctx, const struct embi_target *target,

@@ -4,7 +4,7 @@
  * say what they hold, and so does a zip of several. Formats that hold one table give that one.
  * Nothing is computed with, so types that are only known by name are listed as well. */
 #include "fmt/zip_pick.h"
-#include "io/dir_names.h"
+#include "io/place.h"
 #include "model/sidecar.h"
 #include "model/target.h"
 #include "util/err.h"
@@ -315,7 +315,8 @@ static emb_status list_archive(struct listing *l, emb_err *err)
 static bool may_hold(int dir, const char *name)
 {
     struct stat st;
-    return embi_format_has_header(name) && fstatat(dir, name, &st, 0) == 0 && S_ISREG(st.st_mode);
+    return embi_format_has_header(name) &&
+           (dir < 0 || (fstatat(dir, name, &st, 0) == 0 && S_ISREG(st.st_mode)));
 }
 
 static emb_status list_one_of(struct listing *l, const char *name, emb_err *err)
@@ -334,7 +335,7 @@ static emb_status list_files(struct listing *l, emb_err *err)
 {
     struct embi_names names;
     emb_err no_model = *err;
-    emb_status status = embi_dir_names(l->target->path, may_hold, &names, err);
+    emb_status status = embi_path_names(&l->ctx->env, l->target->path, may_hold, &names, err);
     for (size_t i = 0; !status && i < names.n; i++)
         status = list_one_of(l, names.list[i], err);
     embi_names_free(&names);
@@ -347,7 +348,7 @@ static emb_status list_files(struct listing *l, emb_err *err)
 /* Loaders take a file of any name for a model's if it is the only one; others may lie beside it. */
 static bool is_model(const struct embi_model *m)
 {
-    return m->config.found || embi_weights_in(m->dir);
+    return m->config.found || embi_weights_in(m->env, m->dir);
 }
 
 static emb_status list_dir(struct listing *l, emb_err *err)
@@ -399,7 +400,7 @@ emb_status emb_tensors_list(emb_ctx *ctx, const char *url, const emb_open_opts *
     emb_status status = embi_target_open(ctx, url, opts, &target, err);
     target.listing = true;
     if (!status)
-        status = embi_target_is_dir(&target) ? list_dir(&l, err) : list_archive(&l, err);
+        status = embi_target_is_dir(ctx, &target) ? list_dir(&l, err) : list_archive(&l, err);
     if (!status && l.wanted)
         status = select_named(tensors, l.wanted, err);
     if (status)

@@ -113,7 +113,8 @@ emb_status embi_tokenizer_open_dir(const struct embi_env *env, const char *dir,
                                    struct embi_tokenizer *t, bool *found, emb_err *err);
 
 /* Is there a file that embi_tokenizer_open_dir would open? */
-emb_status embi_tokenizer_in_dir(const char *dir, bool *found, emb_err *err);
+emb_status embi_tokenizer_in_dir(const struct embi_env *env, const char *dir, bool *found,
+                                 emb_err *err);
 
 /* What is known of the tokens beside their names. */
 emb_status embi_tokenizer_notes(const struct embi_tokenizer *t, struct embi_token_notes *notes,

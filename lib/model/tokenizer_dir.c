@@ -2,7 +2,7 @@
  * tokenizer_config.json and added_tokens.json add to it (docs/formats/tokenizers.md, "which file
  * wins").
  */
-#include "io/dir.h"
+#include "io/place.h"
 #include "model/sidecar.h"
 #include "model/tokenizer_added.h"
 #include "model/tokenizer_fairseq.h"
@@ -10,7 +10,6 @@
 #include "util/err.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 
@@ -61,30 +60,37 @@ static emb_status open_base(struct directory *d, const char *name, bool *found, 
     return status ? embi_fail_in(err, "%s", name) : EMB_OK;
 }
 
-/* first = the name that ends with .tiktoken and comes first in the order of bytes; "": there is
- * none. In a directory that may not be listed nothing is looked for. */
-static emb_status find_ranks(const char *path, char first[NAME_MAX + 1], emb_err *err)
+static bool is_ranks(int dir, const char *name)
 {
-    struct embi_dir dir;
-    first[0] = '\0';
-    embi_dir_open(&dir, AT_FDCWD, path, true);
-    for (const char *name; (name = embi_dir_next(&dir)) != NULL;)
-        if (embi_ends_in(name, ".tiktoken") && (!first[0] || strcmp(name, first) < 0))
-            snprintf(first, NAME_MAX + 1, "%s", name);
-    int sys = embi_dir_close(&dir);
-    return sys && sys != ENOENT && sys != ENOTDIR && sys != EACCES ? embi_fail_errno(err, sys, NULL)
-                                                                   : EMB_OK;
+    (void)dir;
+    return embi_ends_in(name, ".tiktoken");
 }
 
-emb_status embi_tokenizer_in_dir(const char *dir, bool *found, emb_err *err)
+/* first = the name that ends with .tiktoken and comes first in the order of bytes; "": there is
+ * none. In a directory that may not be listed nothing is looked for. */
+static emb_status find_ranks(const struct embi_env *env, const char *path, char first[NAME_MAX + 1],
+                             emb_err *err)
+{
+    struct embi_names found;
+    emb_status status = embi_path_names(env, path, is_ranks, &found, err);
+    (void)snprintf(first, NAME_MAX + 1, "%s", found.n ? found.list[0] : "");
+    embi_names_free(&found);
+    bool none =
+        status == EMB_IO && (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == EACCES);
+    return none ? EMB_OK : status;
+}
+
+emb_status embi_tokenizer_in_dir(const struct embi_env *env, const char *dir, bool *found,
+                                 emb_err *err)
 {
     char ranks[NAME_MAX + 1];
-    *found = embi_sidecar_exists(dir, "tekken.json");
+    *found = false;
     for (size_t i = 0; !*found && i < EMBI_LEN(names); i++)
-        *found = embi_sidecar_exists(dir, names[i]);
+        *found = embi_sidecar_exists(env, dir, names[i]);
+    *found = *found || embi_sidecar_exists(env, dir, "tekken.json");
     if (*found)
         return EMB_OK;
-    emb_status status = find_ranks(dir, ranks, err);
+    emb_status status = find_ranks(env, dir, ranks, err);
     *found = ranks[0] != '\0';
     return status;
 }
@@ -96,7 +102,7 @@ static emb_status find_base(struct directory *d, bool *found, emb_err *err)
         status = open_base(d, names[i], found, err);
     char ranks[NAME_MAX + 1] = "";
     if (!status && !*found)
-        status = find_ranks(d->path, ranks, err);
+        status = find_ranks(d->env, d->path, ranks, err);
     if (ranks[0] && !status)
         status = open_base(d, ranks, found, err);
     return status || *found ? status : open_base(d, "tekken.json", found, err);

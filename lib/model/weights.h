@@ -59,7 +59,7 @@ emb_status embi_weights_open(const struct embi_env *env, const char *dir,
                              emb_err *err);
 
 /* Does the directory hold weights under the names that loaders know? */
-bool embi_weights_in(const char *dir);
+bool embi_weights_in(const struct embi_env *env, const char *dir);
 
 void embi_weights_free(struct embi_weights *w);
 

@@ -2,7 +2,7 @@
  */
 #include "model/weights.h"
 
-#include "io/dir_names.h"
+#include "io/place.h"
 #include "model/gguf_model.h"
 #include "model/shards.h"
 #include "model/sidecar.h"
@@ -31,12 +31,13 @@ static const struct {
     const char *single, *index;
 } kinds[] = {{SINGLE, INDEX}, {TORCH_SINGLE, TORCH_INDEX}};
 
-bool embi_weights_in(const char *dir)
+bool embi_weights_in(const struct embi_env *env, const char *dir)
 {
     for (size_t i = 0; i < EMBI_LEN(kinds); i++)
-        if (embi_sidecar_exists(dir, kinds[i].single) || embi_sidecar_exists(dir, kinds[i].index))
+        if (embi_sidecar_exists(env, dir, kinds[i].single) ||
+            embi_sidecar_exists(env, dir, kinds[i].index))
             return true;
-    return embi_shards_in(dir);
+    return embi_shards_in(env, dir);
 }
 
 static emb_status open_index(const char *dir, const char *index, struct embi_weights *w,
@@ -63,7 +64,7 @@ static emb_status choose_single(const char *dir, const char *single, const char 
                                 struct embi_weights *w, emb_err *err)
 {
     static const char both[] = "%s and %s are both here: the loaders' rule takes %s";
-    if (!embi_sidecar_exists(dir, index))
+    if (!embi_sidecar_exists(w->env, dir, index))
         return open_single(dir, single, w, err);
     if (w->opts.strict)
         return embi_fail(err, EMB_BAD_DATA, -1, both, single, index, single);
@@ -78,10 +79,10 @@ static bool is_safetensors(int dir, const char *name)
 }
 
 /* There is nothing that can be read: what is there instead? */
-static emb_status fail_without(const char *dir, emb_err *err)
+static emb_status fail_without(const struct embi_env *env, const char *dir, emb_err *err)
 {
     for (size_t i = 0; i < EMBI_LEN(others); i++)
-        if (embi_sidecar_exists(dir, others[i].name))
+        if (embi_sidecar_exists(env, dir, others[i].name))
             return embi_fail(err, EMB_UNSUPPORTED, -1,
                              "the weights are in %s, %s: not read by this version; convert it to "
                              "safetensors",
@@ -94,10 +95,10 @@ static emb_status fail_without(const char *dir, emb_err *err)
 static emb_status open_gguf(const char *dir, struct embi_weights *w, emb_err *err)
 {
     char *name;
-    emb_status status = embi_gguf_in_dir(dir, &name, err);
+    emb_status status = embi_gguf_in_dir(w->env, dir, &name, err);
     if (status)
         return status;
-    status = name ? open_single(dir, name, w, err) : fail_without(dir, err);
+    status = name ? open_single(dir, name, w, err) : fail_without(w->env, dir, err);
     free(name);
     return status ? status : embi_gguf_join(w, err);
 }
@@ -105,7 +106,7 @@ static emb_status open_gguf(const char *dir, struct embi_weights *w, emb_err *er
 static emb_status open_only_one(const char *dir, struct embi_weights *w, emb_err *err)
 {
     struct embi_names names;
-    emb_status status = embi_dir_names(dir, is_safetensors, &names, err);
+    emb_status status = embi_path_names(w->env, dir, is_safetensors, &names, err);
     if (!status && names.n == 0)
         status = open_gguf(dir, w, err);
     else if (!status && names.n > 1)
@@ -132,12 +133,12 @@ emb_status embi_weights_open(const struct embi_env *env, const char *dir,
     size_t i = 0;
     emb_status status;
     *w = (struct embi_weights){.env = env, .opts = *opts};
-    while (i < EMBI_LEN(kinds) && !embi_sidecar_exists(dir, kinds[i].single) &&
-           !embi_sidecar_exists(dir, kinds[i].index))
+    while (i < EMBI_LEN(kinds) && !embi_sidecar_exists(env, dir, kinds[i].single) &&
+           !embi_sidecar_exists(env, dir, kinds[i].index))
         i++;
     if (i == EMBI_LEN(kinds))
         status = open_others(dir, w, err);
-    else if (embi_sidecar_exists(dir, kinds[i].single))
+    else if (embi_sidecar_exists(env, dir, kinds[i].single))
         status = choose_single(dir, kinds[i].single, kinds[i].index, w, err);
     else
         status = open_index(dir, kinds[i].index, w, err);

@@ -19,8 +19,8 @@ static const char *index_in_use(struct embi_checking *c)
 {
     const char *dir = c->model->dir;
     for (size_t i = 0; i < EMBI_LEN(kinds); i++) {
-        bool single = embi_sidecar_exists(dir, kinds[i].single),
-             index = embi_sidecar_exists(dir, kinds[i].index);
+        bool single = embi_sidecar_exists(c->env, dir, kinds[i].single),
+             index = embi_sidecar_exists(c->env, dir, kinds[i].index);
         if (single && index)
             embi_check_say(c, "weights", NULL,
                            "%s and %s are both here: loaders read the first alone, so the shards "

@@ -121,8 +121,8 @@ static void find_what_stays(struct embi_checking *c)
     const char *dir = c->model->dir;
     size_t file = w->tensors[c->vocab.list[0].tensor].file;
     c->mends_none = w->files[file].reader->format != &embi_format_safetensors ||
-                    (embi_sidecar_exists(dir, "model.safetensors") &&
-                     embi_sidecar_exists(dir, "model.safetensors.index.json"));
+                    (embi_sidecar_exists(c->env, dir, "model.safetensors") &&
+                     embi_sidecar_exists(c->env, dir, "model.safetensors.index.json"));
     for (size_t i = 0; i < c->vocab.n; i++)
         c->rows_stay |= rows_stay(c, i);
 }
@@ -236,7 +236,7 @@ static emb_status check_dir(emb_ctx *ctx, emb_check *check, emb_err *err)
 emb_status emb_check_model(emb_ctx *ctx, const char *url, emb_check *check, emb_err *err)
 {
     *check = (emb_check){0};
-    emb_status status = embi_model_dir(ctx->hub_cache, url, &check->dir, err);
+    emb_status status = embi_model_dir(&ctx->env, url, &check->dir, err);
     if (!status)
         status = check_dir(ctx, check, err);
     if (status)

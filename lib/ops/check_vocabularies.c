@@ -101,10 +101,10 @@ emb_status embi_check_vocabularies(struct embi_checking *c, emb_err *err)
     struct embi_map json = {0};
     emb_status status = EMB_OK;
     bool built = false;
-    if (!embi_sidecar_exists(c->model->dir, "tokenizer.json"))
+    if (!embi_sidecar_exists(c->env, c->model->dir, "tokenizer.json"))
         return EMB_OK;
     for (size_t i = 0; !status && i < EMBI_LEN(files); i++) {
-        if (!embi_sidecar_exists(c->model->dir, files[i].file))
+        if (!embi_sidecar_exists(c->env, c->model->dir, files[i].file))
             continue;
         if (!built)
             status = embi_map_build(&json, c->tokenizer.tokens, c->tokenizer.n, err);

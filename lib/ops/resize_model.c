@@ -89,6 +89,9 @@ static emb_status find_root(emb_model_resize *r, emb_err *err)
         embi_fail(err, EMB_BAD_ARG, -1, "is no model directory that was opened whole");
         return EMB_BAD_ARG;
     }
+    if (!m->root_id[1])
+        return embi_fail(err, EMB_UNSUPPORTED, -1,
+                         "lies on a server, where nobody can list its files: download it first");
     char *root = strndup(m->dir, m->root_bytes);
     if (!root)
         return embi_fail_memory(err, m->root_bytes, "a path");
@@ -131,7 +134,8 @@ static void say_how_to_convert(const emb_model_resize *r)
 static emb_status check_form(const emb_model_resize *r, emb_err *err)
 {
     static const char single[] = "model.safetensors", index[] = "model.safetensors.index.json";
-    if (embi_sidecar_exists(r->m->dir, single) && embi_sidecar_exists(r->m->dir, index))
+    if (embi_sidecar_exists(r->m->env, r->m->dir, single) &&
+        embi_sidecar_exists(r->m->env, r->m->dir, index))
         return embi_fail(err, EMB_UNSUPPORTED, -1,
                          "%s and %s are both here, and loaders read the first: take away the one "
                          "that is not meant",

@@ -153,7 +153,7 @@ static emb_status edit_index(emb_model_resize *r, emb_err *err)
 {
     struct embi_index_totals totals = {0};
     emb_err unread;
-    if (!embi_sidecar_exists(r->m->dir, index_name))
+    if (!embi_sidecar_exists(r->m->env, r->m->dir, index_name))
         return EMB_OK;
     for (size_t i = 0; i < r->v.n; i++) {
         const struct embi_tensor *t = embi_model_resize_tensor(r, i);

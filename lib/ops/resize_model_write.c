@@ -348,7 +348,8 @@ static emb_status check_target(const emb_model_resize *r, const char *path, unsi
     if (!path)
         return embi_fail(err, EMB_BAD_ARG, -1, "no directory to write to");
     emb_status status = check_outside(r, path, err);
-    return status || !(mode & EMBI_IO_FORCE) ? status : embi_model_replaceable(path, err);
+    return status || !(mode & EMBI_IO_FORCE) ? status
+                                             : embi_model_replaceable(&r->ctx->env, path, err);
 }
 
 emb_status emb_model_resize_write(emb_model_resize *r, const char *path,

@@ -13,7 +13,7 @@ static emb_status read_model(const emb_ctx *ctx, const char *url, struct embi_ro
                              emb_err *err)
 {
     char *dir = NULL;
-    emb_status status = embi_model_dir(ctx->hub_cache, url, &dir, err);
+    emb_status status = embi_model_dir(&ctx->env, url, &dir, err);
     if (!status)
         status = embi_rope_config_open(&ctx->env, dir, config, err);
     free(dir);

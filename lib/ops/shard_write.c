@@ -233,11 +233,11 @@ static emb_status fill(emb_shards *s, struct embi_newdir *dir, emb_err *err)
 }
 
 /* A slip of the hand must not cost more than shards. */
-static emb_status check_replaceable(const char *path, emb_err *err)
+static emb_status check_replaceable(const struct embi_env *env, const char *path, emb_err *err)
 {
     unsigned seen;
     emb_status status = embi_dir_look(path, &seen, err);
-    if (status || !seen || (embi_shards_in(path) && !(seen & EMBI_DIR_FOLDERS)))
+    if (status || !seen || (embi_shards_in(env, path) && !(seen & EMBI_DIR_FOLDERS)))
         return status;
     return embi_fail(err, EMB_EXISTS, -1, "exists, and %s: --force does not replace that",
                      seen & EMBI_DIR_FOLDERS ? "there are folders in it"
@@ -248,7 +248,8 @@ emb_status emb_shards_write(emb_shards *s, const emb_write_opts *wopts, emb_err 
 {
     struct embi_newdir *dir;
     unsigned mode = embi_write_mode(wopts);
-    emb_status status = mode & EMBI_IO_FORCE ? check_replaceable(s->path, err) : EMB_OK;
+    emb_status status =
+        mode & EMBI_IO_FORCE ? check_replaceable(&s->ctx->env, s->path, err) : EMB_OK;
     if (!status)
         status = embi_newdir_open(&s->ctx->env, s->path, mode, &dir, err);
     if (status)

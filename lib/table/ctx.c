@@ -16,12 +16,22 @@ const char *emb_version(void)
     return EMB_VERSION;
 }
 
-static emb_status copy_path(const char *path, char **copy, emb_err *err)
+static emb_status copy_text(const char *text, char **copy, emb_err *err)
 {
-    if (!path)
+    if (!text)
         return EMB_OK;
-    *copy = strdup(path);
-    return *copy ? EMB_OK : embi_fail_memory(err, strlen(path), "a path");
+    *copy = strdup(text);
+    return *copy ? EMB_OK : embi_fail_memory(err, strlen(text), "an option");
+}
+
+static void take_callbacks(emb_ctx *c, const emb_ctx_opts *opts)
+{
+    c->env.log = EMBI_HAS(opts, log) ? opts->log : NULL;
+    c->env.log_arg = EMBI_HAS(opts, log_arg) ? opts->log_arg : NULL;
+    c->env.temp = EMBI_HAS(opts, temp) ? opts->temp : NULL;
+    c->env.temp_arg = EMBI_HAS(opts, temp_arg) ? opts->temp_arg : NULL;
+    c->env.download = EMBI_HAS(opts, download) ? opts->download : NULL;
+    c->env.download_arg = EMBI_HAS(opts, download_arg) ? opts->download_arg : NULL;
 }
 
 static emb_status copy_s3(const emb_s3_opts *opts, struct embi_s3 *s3, emb_err *err)
@@ -37,7 +47,7 @@ static emb_status copy_s3(const emb_s3_opts *opts, struct embi_s3 *s3, emb_err *
         {EMBI_HAS(opts, endpoint) ? opts->endpoint : NULL, &s3->endpoint},
     };
     for (size_t i = 0; i < EMBI_LEN(texts); i++)
-        if (copy_path(texts[i].from, texts[i].to, err))
+        if (copy_text(texts[i].from, texts[i].to, err))
             return err->status;
     for (size_t n = s3->endpoint ? strlen(s3->endpoint) : 0; n && s3->endpoint[n - 1] == '/'; n--)
         s3->endpoint[n - 1] = 0;
@@ -51,39 +61,55 @@ static void free_secret(char *s)
     free(s);
 }
 
+static emb_status take_texts(emb_ctx *c, const emb_ctx_opts *opts, emb_err *err)
+{
+    const struct {
+        const char *from;
+        char **to;
+    } texts[] = {
+        {EMBI_HAS(opts, temp_dir) ? opts->temp_dir : NULL, &c->temp_dir},
+        {EMBI_HAS(opts, ca_file) ? opts->ca_file : NULL, &c->ca_file},
+        {EMBI_HAS(opts, cache_dir) ? opts->cache_dir : NULL, &c->cache_dir},
+        {EMBI_HAS(opts, netrc) ? opts->netrc : NULL, &c->netrc},
+        {EMBI_HAS(opts, hub_cache) ? opts->hub_cache : NULL, &c->hub_cache},
+        {EMBI_HAS(opts, hub_endpoint) ? opts->hub_endpoint : NULL, &c->hub_endpoint},
+        {EMBI_HAS(opts, hub_token) ? opts->hub_token : NULL, &c->hub_token},
+        {EMBI_HAS(opts, hub_token_file) ? opts->hub_token_file : NULL, &c->hub_token_file},
+    };
+    emb_status status = EMB_OK;
+    for (size_t i = 0; !status && i < EMBI_LEN(texts); i++)
+        status = copy_text(texts[i].from, texts[i].to, err);
+    c->env.temp_dir = c->temp_dir;
+    if (!status && EMBI_HAS(opts, s3))
+        status = copy_s3(opts->s3, &c->s3, err);
+    c->env.ca_file = c->ca_file;
+    c->env.netrc = c->netrc;
+    c->env.s3 = &c->s3;
+    c->env.cache_dir = c->cache_dir;
+    c->env.cache_bytes =
+        EMBI_HAS(opts, cache_bytes) && opts->cache_bytes ? opts->cache_bytes : EMB_CACHE_BYTES;
+    c->env.hub = (struct embi_hub_env){.cache = c->hub_cache,
+                                       .endpoint = c->hub_endpoint,
+                                       .token = c->hub_token,
+                                       .token_file = c->hub_token_file,
+                                       .offline = EMBI_HAS(opts, hub_offline) && opts->hub_offline};
+    return status;
+}
+
 emb_status emb_ctx_new(const emb_ctx_opts *opts, emb_ctx **ctx, emb_err *err)
 {
     emb_ctx *c = calloc(1, sizeof *c);
     if (!c)
         return embi_fail_memory(err, sizeof *c, "a context");
-    c->env.log = EMBI_HAS(opts, log) ? opts->log : NULL;
-    c->env.log_arg = EMBI_HAS(opts, log_arg) ? opts->log_arg : NULL;
-    c->env.temp = EMBI_HAS(opts, temp) ? opts->temp : NULL;
-    c->env.temp_arg = EMBI_HAS(opts, temp_arg) ? opts->temp_arg : NULL;
+    take_callbacks(c, opts);
     c->env.cpu = embi_cpu_features(EMBI_HAS(opts, disable_cpu) ? opts->disable_cpu : NULL);
     c->env.kern = embi_kern_choose(c->env.cpu);
+    c->env.places = &c->places;
+    c->env.transport = embi_transport_get;
     emb_status status =
         embi_pool_new(EMBI_HAS(opts, threads) ? opts->threads : 0, &c->env.pool, err);
     if (!status)
-        status = copy_path(EMBI_HAS(opts, hub_cache) ? opts->hub_cache : NULL, &c->hub_cache, err);
-    if (!status)
-        status = copy_path(EMBI_HAS(opts, temp_dir) ? opts->temp_dir : NULL, &c->temp_dir, err);
-    if (!status)
-        status = copy_path(EMBI_HAS(opts, ca_file) ? opts->ca_file : NULL, &c->ca_file, err);
-    if (!status)
-        status = copy_path(EMBI_HAS(opts, cache_dir) ? opts->cache_dir : NULL, &c->cache_dir, err);
-    if (!status)
-        status = copy_path(EMBI_HAS(opts, netrc) ? opts->netrc : NULL, &c->netrc, err);
-    if (!status && EMBI_HAS(opts, s3))
-        status = copy_s3(opts->s3, &c->s3, err);
-    c->env.netrc = c->netrc;
-    c->env.s3 = &c->s3;
-    c->env.temp_dir = c->temp_dir;
-    c->env.ca_file = c->ca_file;
-    c->env.cache_dir = c->cache_dir;
-    c->env.cache_bytes =
-        EMBI_HAS(opts, cache_bytes) && opts->cache_bytes ? opts->cache_bytes : EMB_CACHE_BYTES;
-    c->env.transport = embi_transport_get;
+        status = take_texts(c, opts, err);
     if (!status)
         status = embi_plugins_new(EMBI_HAS(opts, plugin_path) ? opts->plugin_path : NULL,
                                   &c->env.plugins, err);
@@ -99,9 +125,13 @@ void emb_ctx_free(emb_ctx *ctx)
     if (!ctx)
         return;
     embi_device_free(ctx->device);
+    embi_places_free(&ctx->places); /* which may have connections */
     embi_plugins_free(ctx->env.plugins);
     embi_pool_free(ctx->env.pool);
     free(ctx->hub_cache);
+    free(ctx->hub_endpoint);
+    free(ctx->hub_token);
+    free(ctx->hub_token_file);
     free(ctx->temp_dir);
     free(ctx->ca_file);
     free(ctx->cache_dir);

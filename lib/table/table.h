@@ -7,6 +7,7 @@
 #define EMBI_TABLE_TABLE_H
 
 #include "fmt/fmt.h"
+#include "io/place.h"
 #include "num/kern.h"
 #include "table/vocab.h"
 #include "util/env.h"
@@ -14,12 +15,11 @@
 struct emb_ctx {
     struct embi_env env;
     emb_device *device; /* or NULL */
-    char *hub_cache;    /* or NULL */
-    char *temp_dir;     /* or NULL */
-    char *ca_file;      /* or NULL */
-    char *cache_dir;    /* or NULL */
-    char *netrc;        /* or NULL */
+    struct embi_places places;
+    /* What env borrows, each malloc'd or NULL. */
+    char *cache_dir, *netrc;
     struct embi_s3 s3;
+    char *temp_dir, *ca_file, *hub_cache, *hub_endpoint, *hub_token, *hub_token_file;
 };
 
 /* The model that a table is a part of: freed after the table's reader. Only model/ looks inside. */

@@ -13,6 +13,13 @@ struct embi_pool;
 struct embi_kern;
 struct embi_plugins;
 struct embi_transport;
+struct embi_places;
+
+/* What is known of the Hugging Face hub; strings may be NULL. */
+struct embi_hub_env {
+    const char *cache, *endpoint, *token, *token_file;
+    bool offline;
+};
 
 /* What S3 is asked with; each may be NULL. */
 struct embi_s3 {
@@ -40,6 +47,10 @@ struct embi_env {
     const struct embi_s3 *s3; /* or NULL */
     const char *cache_dir;    /* where ranges are kept for the next run; NULL: nowhere */
     uint64_t cache_bytes;     /* that it may take */
+    struct embi_hub_env hub;
+    struct embi_places *places; /* directories of which files are elsewhere (io/place.h); or NULL */
+    emb_download_fn *download;  /* hears of downloads; may be NULL */
+    void *download_arg;
 };
 
 /* One line to the log; level EMB_LOG_WARNING, _NOTE or _DEBUG; path may be NULL. */

@@ -361,7 +361,7 @@ def hub_cache(t):
                           ("gpt2/model.safetensors", HEAD), ("org/name#transformer.wpe.weight", DECOY)):
             r = t.ok(["lookup", "1", "--json", "-t", "hf://" + url], env=env)
             eq(r.json()[0]["vector"], want[1], url)
-    env = {"HF_HOME": home}
+    env = {"HF_HOME": home, "HF_HUB_OFFLINE": "1"}
     for url in ("org/none", "org/name@v2", "org/name/none.bin", "org/name@evil", "none"):
         r = t.run(["lookup", "1", "-t", "hf://" + url], env=env)
         rc(r, 4)

@@ -31,7 +31,7 @@ printf 0123456789012345678901234567890123456789 > cache/models--org--model/refs/
 cp n/* $snapshot/
 HF_HUB_CACHE=cache check hf://org/model
 HF_HUB_CACHE=cache check hf://org/model --json | head -n 1
-HF_HUB_CACHE=cache check hf://org/other
+HF_HUB_CACHE=cache HF_HUB_OFFLINE=1 check hf://org/other
 # what is not there is said, as a finding where loaders need it
 embtool init 3 2 --arch llama -o bare/ -q > /dev/null
 check bare

@@ -22,7 +22,7 @@ try -t d | cut -d ' ' -f 1-2
 printf '{' > d/tokenizer.json
 try -t d
 try -t d --label id | cut -d ' ' -f 1-2
-HF_HOME=h
-export HF_HOME
+HF_HOME=h HF_HUB_OFFLINE=1
+export HF_HOME HF_HUB_OFFLINE
 try -t hf://org/name
 try -t hf://org/../name

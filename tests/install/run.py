@@ -272,7 +272,8 @@ def man_options(tree, _):
 
 def man_environment(tree, _):
     """embtool(1) names each variable that the program reads, and no other."""
-    read = set(re.findall(r'variable\("(\w+)"\)', (ROOT / "cmd/main.c").read_text()))
+    calls = re.findall(r'(?:variable|either)\("(\w+)"(?:, "(\w+)")?\)', (ROOT / "cmd/main.c").read_text())
+    read = {name for call in calls for name in call if name}
     text = (tree.build / "man/embtool.1").read_text().partition(".SH ENVIRONMENT")[2]
     equal(sorted(re.findall(r"^\.B (\w+)", text, re.M)), sorted(read), "variables")
 

@@ -10,8 +10,10 @@ sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).
 import far  # noqa: E402
 from checks import run_checks  # noqa: E402
 
+import directories  # noqa: E402
 import faults  # noqa: E402
 import figures  # noqa: E402
+import hub  # noqa: E402
 import kept  # noqa: E402
 import logins  # noqa: E402
 import s3  # noqa: E402
@@ -29,7 +31,7 @@ def every_fault_documented():
     assert named <= there and {c.__name__ for c in faults.CHECKS} <= named, (named - there, {c.__name__ for c in faults.CHECKS} - named)
 
 
-MODULES = (ways, servers, logins, s3, kept, figures, faults)
+MODULES = (ways, servers, logins, s3, kept, hub, directories, figures, faults)
 p = argparse.ArgumentParser(description=__doc__)
 p.add_argument("tool")
 p.add_argument("only", nargs="*")

@@ -43,6 +43,12 @@ static void close_session(void *session)
     server.open--;
 }
 
+static void told(const void *session, struct embi_told *told)
+{
+    (void)session;
+    *told = (struct embi_told){.bytes = EMBI_TRANSPORT_UNKNOWN};
+}
+
 static int get(void *session, struct embi_get *gets, size_t n, uint64_t *total,
                char text[EMBI_TRANSPORT_TEXT])
 {
@@ -69,16 +75,10 @@ static int get(void *session, struct embi_get *gets, size_t n, uint64_t *total,
     return 0;
 }
 
-static void version(void *session, struct embi_version *v)
+static void version(const void *session, struct embi_version *v)
 {
     (void)session;
     *v = (struct embi_version){.total = SIZE, .max_age_s = -1};
-}
-
-static void region(void *session, char name[EMBI_TRANSPORT_REGION])
-{
-    (void)session;
-    *name = 0;
 }
 
 static emb_status transport(const struct embi_env *e, const struct embi_transport **t,
@@ -89,8 +89,8 @@ static emb_status transport(const struct embi_env *e, const struct embi_transpor
                                                  .about = about,
                                                  .open = open_session,
                                                  .get = get,
+                                                 .told = told,
                                                  .version = version,
-                                                 .region = region,
                                                  .close = close_session};
     (void)e;
     (void)fault;

@@ -9,6 +9,8 @@
 #define C1 "0123456789abcdef0123456789abcdef01234567"
 #define C2 "ffffffffffffffffffffffffffffffffffffffff"
 
+static const struct embi_env here = {.hub = {.cache = ".", .offline = true}}, nowhere = {0};
+
 static void make(const char *command)
 {
     cr_assert_eq(system(command), 0, "%s", command);
@@ -61,8 +63,8 @@ Test(hub, found, .init = make_cache, .fini = leave_folder)
     for (size_t i = 0; i < EMBI_LEN(cases); i++) {
         char *path;
         cr_assert(emb_is_hub_name(cases[i].url));
-        cr_assert_eq(embi_hub_path(".", cases[i].url, &path, &err), EMB_OK, "%s: %s", cases[i].url,
-                     err.msg);
+        cr_assert_eq(embi_hub_open(&here, cases[i].url, &path, &err), EMB_OK, "%s: %s",
+                     cases[i].url, err.msg);
         cr_assert_str_eq(path, cases[i].path, "%s", cases[i].url);
         free(path);
     }
@@ -87,11 +89,11 @@ Test(hub, not_found, .init = make_cache, .fini = leave_folder)
                                            "hf://o/m/.hidden"};
     char *path;
     for (size_t i = 0; i < EMBI_LEN(missing); i++) {
-        cr_assert_eq(embi_hub_path(".", missing[i], &path, &err), EMB_IO, "%s", missing[i]);
+        cr_assert_eq(embi_hub_open(&here, missing[i], &path, &err), EMB_IO, "%s", missing[i]);
         cr_assert(strstr(err.msg, "not in the hub's cache at ."), "%s", err.msg);
     }
     for (size_t i = 0; i < EMBI_LEN(no_names); i++)
-        cr_assert_eq(embi_hub_path(".", no_names[i], &path, &err), EMB_BAD_ARG, "%s: %s",
+        cr_assert_eq(embi_hub_open(&here, no_names[i], &path, &err), EMB_BAD_ARG, "%s: %s",
                      no_names[i], err.msg);
-    cr_assert_eq(embi_hub_path(NULL, "hf://o/m", &path, &err), EMB_IO);
+    cr_assert_eq(embi_hub_open(&nowhere, "hf://o/m", &path, &err), EMB_IO);
 }
