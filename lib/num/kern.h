@@ -101,11 +101,18 @@ struct embi_kern {
      * and 2 and 3, of each block. The same bits from every set. */
     void (*normals_f32)(const uint32_t *words, size_t ld, size_t n, float *out);
 
-    /* n numbers, each by itself, the same bits from every set: x + y; x * factor; and, in double
-     * precision and then rounded, x / divisor and (x - mean) * factor * weight + bias. out may be
-     * x. */
-    void (*sum_f32)(float *out, const float *x, const float *y, size_t n);
-    void (*times_f32)(float *out, const float *x, float factor, size_t n);
+    /* n numbers of a row, each by itself, the same bits from every set (NaN: any): x + y, and
+     * x * factor. Those of f16 and bf16, at any address, are computed in f32 and rounded to their
+     * type. out may be x. As many bytes at `next` (NULL: nothing) are asked for meanwhile. */
+    void (*sum_f32)(float *out, const float *x, const float *y, size_t n, const void *next);
+    void (*sum_f16)(void *out, const void *x, const void *y, size_t n, const void *next);
+    void (*sum_bf16)(void *out, const void *x, const void *y, size_t n, const void *next);
+    void (*times_f32)(float *out, const float *x, float factor, size_t n, const void *next);
+    void (*times_f16)(void *out, const void *x, float factor, size_t n, const void *next);
+    void (*times_bf16)(void *out, const void *x, float factor, size_t n, const void *next);
+
+    /* The same in double precision, and then rounded: x / divisor, and
+     * (x - mean) * factor * weight + bias. */
     void (*over_f32)(float *out, const float *x, double divisor, size_t n);
     void (*norm_f32)(float *out, const float *x, double mean, double factor, const float *weight,
                      const float *bias, size_t n);

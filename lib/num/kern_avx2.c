@@ -25,6 +25,7 @@ enum {
 typedef __m256 vec;
 #define VZERO         _mm256_setzero_ps()
 #define VADD(a, b)    _mm256_add_ps(a, b)
+#define VMUL(a, b)    _mm256_mul_ps(a, b)
 #define VFMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define VLOADQ(p)     _mm256_loadu_ps(p)
 #define VSTORE(p, v)  _mm256_storeu_ps(p, v)
@@ -171,39 +172,66 @@ static void f32_from_bf16(float *dst, const void *src, size_t n)
 }
 
 /* The instruction keeps the payload of a NaN; the code written here is sign | 7E00 in every set. */
+static inline void store_f16(void *p, vec x)
+{
+    vec nan = _mm256_or_ps(_mm256_and_ps(x, _mm256_set1_ps(-0.0f)), _mm256_set1_ps(NAN));
+    x = _mm256_blendv_ps(x, nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
 static void f16_from_f32(void *dst, const float *src, size_t n)
 {
     size_t i = 0;
-    const vec sign_bit = _mm256_set1_ps(-0.0f), quiet = _mm256_set1_ps(NAN);
-    for (; i + VL <= n; i += VL) {
-        vec x = _mm256_loadu_ps(src + i);
-        vec nan = _mm256_or_ps(_mm256_and_ps(x, sign_bit), quiet);
-        x = _mm256_blendv_ps(x, nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-        _mm_storeu_si128((__m128i *)(void *)((uint16_t *)dst + i),
-                         _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
-    }
+    for (; i + VL <= n; i += VL)
+        store_f16((uint16_t *)dst + i, _mm256_loadu_ps(src + i));
     embi_kern_scalar.f16_from_f32((uint16_t *)dst + i, src + i, n - i);
 }
 
-/* The upper halves of 8 f32, rounded (see embi_bf16_from_f32), as 32-bit lanes. */
-static inline __m256i narrow_bf16(vec x)
+/* Rounded to bf16 (see embi_bf16_from_f32), which is the upper half of each lane; what is below it
+ * means nothing. */
+static inline __m256i round_bf16(vec x)
 {
     __m256i bits = _mm256_castps_si256(x);
-    __m256i top = _mm256_srli_epi32(bits, 16);
-    __m256i odd = _mm256_and_si256(top, _mm256_set1_epi32(1));
-    __m256i bias = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF));
-    __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, bias), 16);
-    __m256i nan = _mm256_or_si256(top, _mm256_set1_epi32(0x40));
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF)));
+    __m256i nan = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
     __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
     return _mm256_blendv_epi8(rounded, nan, is_nan);
+}
+
+typedef __m256i pairs;
+
+static inline pairs pairs_load(const void *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
+static inline void pairs_store(void *p, pairs v)
+{
+    _mm256_storeu_si256((__m256i *)p, v);
+}
+
+static inline vec pairs_even(pairs v)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(v, 16));
+}
+
+static inline vec pairs_odd(pairs v)
+{
+    return _mm256_castsi256_ps(_mm256_and_si256(v, _mm256_set1_epi32((int)0xFFFF0000)));
+}
+
+static inline pairs pairs_join(vec even, vec odd)
+{
+    return _mm256_blend_epi16(_mm256_srli_epi32(round_bf16(even), 16), round_bf16(odd), 0xAA);
 }
 
 static void bf16_from_f32(void *dst, const float *src, size_t n)
 {
     size_t i = 0;
     for (; i + 2 * VL <= n; i += 2 * VL) {
-        __m256i low = narrow_bf16(_mm256_loadu_ps(src + i));
-        __m256i high = narrow_bf16(_mm256_loadu_ps(src + i + VL));
+        __m256i low = _mm256_srli_epi32(round_bf16(_mm256_loadu_ps(src + i)), 16);
+        __m256i high = _mm256_srli_epi32(round_bf16(_mm256_loadu_ps(src + i + VL)), 16);
         __m256i mixed = _mm256_packus_epi32(low, high); /* quarters 0 2 1 3 */
         _mm256_storeu_si256((__m256i *)(void *)((uint16_t *)dst + i),
                             _mm256_permute4x64_epi64(mixed, 0xD8));
@@ -307,6 +335,7 @@ static inline uint64_t stripes_end(const struct stripes *h)
 #include "num/kern_rows.h"
 
 #include "num/kern_steps.h"
+#include "num/kern_sums.h"
 
 const struct embi_kern embi_kern_avx2 = {
     .name = "avx2",
@@ -335,7 +364,11 @@ const struct embi_kern embi_kern_avx2 = {
     .random_words = embi_random_words_avx2,
     .normals_f32 = normals_f32,
     .sum_f32 = sum_f32,
+    .sum_f16 = sum_f16,
+    .sum_bf16 = sum_bf16,
     .times_f32 = times_f32,
+    .times_f16 = times_f16,
+    .times_bf16 = times_bf16,
     .over_f32 = over_f32,
     .norm_f32 = norm_f32,
 };

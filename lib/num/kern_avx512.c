@@ -25,6 +25,7 @@ enum {
 typedef __m512 vec;
 #define VZERO         _mm512_setzero_ps()
 #define VADD(a, b)    _mm512_add_ps(a, b)
+#define VMUL(a, b)    _mm512_mul_ps(a, b)
 #define VFMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define VLOADQ(p)     _mm512_loadu_ps(p)
 #define VSTORE(p, v)  _mm512_storeu_ps(p, v)
@@ -179,35 +180,78 @@ static void f32_from_bf16(float *dst, const void *src, size_t n)
 }
 
 /* The instruction keeps the payload of a NaN; the code written here is sign | 7E00 in every set. */
+static inline void store_f16(void *p, vec x)
+{
+    vec nan = _mm512_or_ps(_mm512_and_ps(x, _mm512_set1_ps(-0.0f)), _mm512_set1_ps(NAN));
+    x = _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), nan);
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
 static void f16_from_f32(void *dst, const float *src, size_t n)
 {
     size_t i = 0;
-    const vec sign_bit = _mm512_set1_ps(-0.0f), quiet = _mm512_set1_ps(NAN);
-    for (; i + VL <= n; i += VL) {
-        vec x = _mm512_loadu_ps(src + i);
-        vec nan = _mm512_or_ps(_mm512_and_ps(x, sign_bit), quiet);
-        x = _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), nan);
-        _mm256_storeu_si256((__m256i *)(void *)((uint16_t *)dst + i),
-                            _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
-    }
+    for (; i + VL <= n; i += VL)
+        store_f16((uint16_t *)dst + i, _mm512_loadu_ps(src + i));
     embi_kern_scalar.f16_from_f32((uint16_t *)dst + i, src + i, n - i);
 }
 
-/* See embi_bf16_from_f32. */
+/* Rounded to bf16 (see embi_bf16_from_f32), which is the upper half of each lane; what is below it
+ * means nothing. */
+static inline __m512i round_bf16(vec x)
+{
+    __m512i bits = _mm512_castps_si512(x);
+    __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7FFF)));
+    return _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), bits,
+                                _mm512_set1_epi32(0x400000));
+}
+
 static void bf16_from_f32(void *dst, const float *src, size_t n)
 {
     size_t i = 0;
-    const __m512i one = _mm512_set1_epi32(1), half = _mm512_set1_epi32(0x7FFF);
     for (; i + VL <= n; i += VL) {
-        vec x = _mm512_loadu_ps(src + i);
-        __m512i bits = _mm512_castps_si512(x), top = _mm512_srli_epi32(bits, 16);
-        __m512i bias = _mm512_add_epi32(_mm512_and_si512(top, one), half);
-        __m512i code = _mm512_srli_epi32(_mm512_add_epi32(bits, bias), 16);
-        code = _mm512_mask_or_epi32(code, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), top,
-                                    _mm512_set1_epi32(0x40));
+        __m512i code = _mm512_srli_epi32(round_bf16(_mm512_loadu_ps(src + i)), 16);
         _mm256_storeu_si256((__m256i *)(void *)((uint16_t *)dst + i), _mm512_cvtepi32_epi16(code));
     }
     embi_kern_scalar.bf16_from_f32((uint16_t *)dst + i, src + i, n - i);
+}
+
+typedef __m512i pairs;
+
+static inline pairs pairs_load(const void *p)
+{
+    return _mm512_loadu_si512(p);
+}
+
+static inline void pairs_store(void *p, pairs v)
+{
+    _mm512_storeu_si512(p, v);
+}
+
+static inline vec pairs_even(pairs v)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16));
+}
+
+static inline vec pairs_odd(pairs v)
+{
+    return _mm512_castsi512_ps(_mm512_and_si512(v, _mm512_set1_epi32((int)0xFFFF0000)));
+}
+
+/* The same of what is no NaN: half a unit is added, and of a middle the last bit goes. */
+static inline __m512i round_number(vec x)
+{
+    __m512i bits = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
+    __mmask16 middle = _mm512_testn_epi32_mask(bits, _mm512_set1_epi32(0xFFFF));
+    return _mm512_mask_and_epi32(bits, middle, bits, _mm512_set1_epi32(~0x10000));
+}
+
+static inline pairs pairs_join(vec even, vec odd)
+{
+    const bool nan = _mm512_cmp_ps_mask(even, odd, _CMP_UNORD_Q);
+    __m512i low = nan ? round_bf16(even) : round_number(even);
+    __m512i high = nan ? round_bf16(odd) : round_number(odd);
+    return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(low, 16), high);
 }
 
 /* The 8 virtual lanes are one vector of doubles. */
@@ -287,6 +331,7 @@ static inline uint64_t stripes_end(const struct stripes *h)
 #include "num/kern_rows.h"
 
 #include "num/kern_steps.h"
+#include "num/kern_sums.h"
 
 const struct embi_kern embi_kern_avx512 = {
     .name = "avx512",
@@ -315,7 +360,11 @@ const struct embi_kern embi_kern_avx512 = {
     .random_words = embi_random_words_avx2,
     .normals_f32 = normals_f32,
     .sum_f32 = sum_f32,
+    .sum_f16 = sum_f16,
+    .sum_bf16 = sum_bf16,
     .times_f32 = times_f32,
+    .times_f16 = times_f16,
+    .times_bf16 = times_bf16,
     .over_f32 = over_f32,
     .norm_f32 = norm_f32,
 };

@@ -33,6 +33,18 @@ static inline float load_bf16(const unsigned char *row, size_t i)
     return embi_f32_from_bf16(embi_le16(row + i * 2));
 }
 
+static inline void store_f16(unsigned char *row, size_t i, float x)
+{
+    uint16_t code = embi_f16_from_f32(x);
+    memcpy(row + i * 2, &code, sizeof code);
+}
+
+static inline void store_bf16(unsigned char *row, size_t i, float x)
+{
+    uint16_t code = embi_bf16_from_f32(x);
+    memcpy(row + i * 2, &code, sizeof code);
+}
+
 static inline float join_f32(const float lane[8])
 {
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
@@ -184,18 +196,14 @@ static void f32_from_bf16(float *dst, const void *src, size_t n)
 
 static void f16_from_f32(void *dst, const float *src, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint16_t code = embi_f16_from_f32(load_f32((const unsigned char *)src, i));
-        memcpy((unsigned char *)dst + i * 2, &code, sizeof code);
-    }
+    for (size_t i = 0; i < n; i++)
+        store_f16(dst, i, load_f32((const unsigned char *)src, i));
 }
 
 static void bf16_from_f32(void *dst, const float *src, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint16_t code = embi_bf16_from_f32(load_f32((const unsigned char *)src, i));
-        memcpy((unsigned char *)dst + i * 2, &code, sizeof code);
-    }
+    for (size_t i = 0; i < n; i++)
+        store_bf16(dst, i, load_f32((const unsigned char *)src, i));
 }
 
 /* The lowest value of a row that holds 0 and -0 is 0 in every set: adding 0 at the end makes it so.
@@ -329,6 +337,48 @@ static size_t scan_fields(const char *s, size_t n_bytes, float *out, size_t n, s
 
 #include "num/kern_steps.h"
 
+static void sum_f32(float *out, const float *x, const float *y, size_t n, const void *next)
+{
+    (void)next;
+    for (size_t i = 0; i < n; i++)
+        out[i] = x[i] + y[i];
+}
+
+static void sum_f16(void *out, const void *x, const void *y, size_t n, const void *next)
+{
+    (void)next;
+    for (size_t i = 0; i < n; i++)
+        store_f16(out, i, load_f16(x, i) + load_f16(y, i));
+}
+
+static void sum_bf16(void *out, const void *x, const void *y, size_t n, const void *next)
+{
+    (void)next;
+    for (size_t i = 0; i < n; i++)
+        store_bf16(out, i, load_bf16(x, i) + load_bf16(y, i));
+}
+
+static void times_f32(float *out, const float *x, float factor, size_t n, const void *next)
+{
+    (void)next;
+    for (size_t i = 0; i < n; i++)
+        out[i] = x[i] * factor;
+}
+
+static void times_f16(void *out, const void *x, float factor, size_t n, const void *next)
+{
+    (void)next;
+    for (size_t i = 0; i < n; i++)
+        store_f16(out, i, load_f16(x, i) * factor);
+}
+
+static void times_bf16(void *out, const void *x, float factor, size_t n, const void *next)
+{
+    (void)next;
+    for (size_t i = 0; i < n; i++)
+        store_bf16(out, i, load_bf16(x, i) * factor);
+}
+
 const struct embi_kern embi_kern_scalar = {
     .name = "scalar",
     .dot_f32 = dot_f32,
@@ -356,7 +406,11 @@ const struct embi_kern embi_kern_scalar = {
     .random_words = random_words,
     .normals_f32 = normals_f32,
     .sum_f32 = sum_f32,
+    .sum_f16 = sum_f16,
+    .sum_bf16 = sum_bf16,
     .times_f32 = times_f32,
+    .times_f16 = times_f16,
+    .times_bf16 = times_bf16,
     .over_f32 = over_f32,
     .norm_f32 = norm_f32,
 };

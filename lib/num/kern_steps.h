@@ -2,18 +2,6 @@
  * kern_<set>.c includes it, and the compiler makes vectors of its own width of them. Every number
  * is computed by itself, in the order written, so all sets give the same bits.
  */
-static void sum_f32(float *out, const float *x, const float *y, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        out[i] = x[i] + y[i];
-}
-
-static void times_f32(float *out, const float *x, float factor, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        out[i] = x[i] * factor;
-}
-
 static void over_f32(float *out, const float *x, double divisor, size_t n)
 {
     for (size_t i = 0; i < n; i++)

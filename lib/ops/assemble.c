@@ -15,8 +15,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One item, and what is worth a second thread, as in table/gather.c. */
-enum { ITEM_ROWS = 256, PARALLEL_BYTES = 512 << 10 };
+/* One item: blocks of a megabyte are to be shared evenly. And what is worth a second thread, as in
+ * table/gather.c. */
+enum { ITEM_ROWS = 64, PARALLEL_BYTES = 512 << 10 };
 
 /* Of tables that are added, converted when they are opened. */
 enum { COPY_BYTES = 32 << 20 };
@@ -110,18 +111,19 @@ static emb_status copy_vector(struct emb_assembly *a, const struct embi_side *si
 static emb_status copy_side(struct emb_assembly *a, struct embi_side *side, char **copy,
                             emb_err *err)
 {
+    const emb_dtype dtype = a->info.dtype;
+    const size_t bytes = emb_dtype_bytes(dtype);
     uint64_t n = side->rows * side->dims; /* no more than bytes of the file */
-    bool ready =
-        side->dtype == embi_work_dtype(a) && (uintptr_t)side->data % embi_work_bytes(a) == 0;
-    if (!side->data || ready || n > COPY_BYTES / embi_work_bytes(a))
+    bool ready = side->dtype == dtype && (uintptr_t)side->data % bytes == 0;
+    if (!side->data || ready || n > COPY_BYTES / bytes)
         return EMB_OK;
-    *copy = malloc(n * embi_work_bytes(a) + 1);
+    *copy = malloc(n * bytes + 1);
     if (!*copy)
-        return embi_fail_memory(err, n * embi_work_bytes(a), "rows that are added");
-    emb_status status = embi_convert(a->env->kern, *copy, embi_work_dtype(a), side->data,
-                                     side->dtype, n, NULL, err);
+        return embi_fail_memory(err, n * bytes, "rows that are added");
+    emb_status status =
+        embi_convert(a->env->kern, *copy, dtype, side->data, side->dtype, n, NULL, err);
     side->data = *copy;
-    side->dtype = embi_work_dtype(a);
+    side->dtype = dtype;
     return status;
 }
 
@@ -133,9 +135,10 @@ static size_t aligned(size_t bytes)
 static emb_status make_rooms(struct emb_assembly *a, emb_err *err)
 {
     size_t workers = (size_t)embi_pool_threads(a->env->pool);
-    size_t row = aligned(a->widest * embi_work_bytes(a)), half = aligned(a->widest * 2);
+    size_t row = aligned(a->widest * emb_dtype_bytes(a->info.dtype));
+    size_t work = aligned(a->widest * embi_work_bytes(a));
     size_t rows = a->project ? aligned(a->widest * EMBI_PROJECT_ROWS * sizeof(double)) : 0;
-    size_t bytes = 2 * row + half + 2 * rows;
+    size_t bytes = 2 * row + work + 2 * rows;
     a->rooms = calloc(workers, sizeof *a->rooms);
     a->memory = malloc(workers * bytes);
     if (!a->rooms || !a->memory)
@@ -143,11 +146,11 @@ static emb_status make_rooms(struct emb_assembly *a, emb_err *err)
     for (size_t i = 0; i < workers; i++) {
         char *at = a->memory + i * bytes;
         a->rooms[i] =
-            (struct embi_assembly_room){.row = at, .side = at + row, .half = at + 2 * row};
+            (struct embi_assembly_room){.row = at, .side = at + row, .work = at + 2 * row};
         if (!rows)
             continue;
-        a->rooms[i].narrow = (double *)(void *)(at + 2 * row + half);
-        a->rooms[i].project = (double *)(void *)(at + 2 * row + half + rows);
+        a->rooms[i].narrow = (double *)(void *)(at + 2 * row + work);
+        a->rooms[i].project = (double *)(void *)(at + 2 * row + work + rows);
     }
     return EMB_OK;
 }

@@ -1,7 +1,7 @@
 /* assemble.h - what the files of emb_assembly_* share.
  *
- * Rows are computed in f32, or in f64 where a table is of f64, whatever type results are rounded to
- * after each step ("work" below).
+ * Rows are of the type of the results after each step, and computed in f32, or in f64 where a table
+ * is of f64 ("work" below).
  */
 #ifndef EMBI_OPS_ASSEMBLE_H
 #define EMBI_OPS_ASSEMBLE_H
@@ -13,15 +13,15 @@
 /* Rows of sinusoids that were made: those of positions first .. first+n-1. */
 struct embi_wave_rows {
     enum embi_sinusoid layout;
-    char *rows; /* [cap, dims] of the work type */
+    char *rows; /* [cap, dims] of the type of the results, in room for the work type */
     uint64_t first, n, cap;
     uint32_t dims;
 };
 
-/* What one thread works in, each as wide as the widest row, of the work type. */
+/* What one thread works in, each as wide as the widest row. */
 struct embi_assembly_room {
-    char *row, *side;
-    char *half;               /* [widest] of f16 or bf16 */
+    char *row, *side;         /* of the type of the results */
+    char *work;               /* of the work type */
     double *narrow, *project; /* [EMBI_PROJECT_ROWS, d] and [.., D]: only with a projection */
 };
 
@@ -74,8 +74,9 @@ struct embi_assembly_job {
 emb_status embi_assemble_rows(const struct embi_assembly_job *job, size_t begin, size_t end,
                               int worker, emb_err *err);
 
-/* Rounds n numbers of the work type to the type of the results. */
-void embi_assembly_round(const struct emb_assembly *a, void *x, size_t n, void *half);
+/* Rounds n numbers of the work type to the type of the results; out may be x where these are the
+ * same. */
+void embi_assembly_round(const struct emb_assembly *a, void *out, const void *x, size_t n);
 
 /* ------------------------------------------------------------------------------------------------
  * assemble_device.c
@@ -101,7 +102,8 @@ emb_status embi_waves_cover(struct emb_assembly *a, const uint64_t *positions, s
 /* The row of a position that is covered. */
 static inline const void *embi_waves_row(const struct emb_assembly *a, uint64_t position)
 {
-    return a->waves.rows + (position - a->waves.first) * a->waves.dims * embi_work_bytes(a);
+    return a->waves.rows +
+           (position - a->waves.first) * a->waves.dims * emb_dtype_bytes(a->info.dtype);
 }
 
 /* ------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ bool embi_assembly_fits_device(const struct emb_assembly *a)
            (dtype == EMB_F32 || dtype == EMB_F16 || dtype == EMB_BF16);
 }
 
-/* Rows of positions; a copy in f32, where there is one, goes back to its type exactly. */
+/* Rows of positions, which are of the type of the results. */
 static bool fill_side(void *arg, uint64_t first, uint64_t n, void *to, uint64_t pitch)
 {
     struct emb_assembly *a = arg;

@@ -30,19 +30,24 @@ static emb_status grow(struct emb_assembly *a, uint64_t n, emb_err *err)
     return EMB_OK;
 }
 
-/* Makes rows behind those that are there, up to that of position `last`. */
+/* Makes rows behind those that are there, up to that of position `last`: of the work type, and then
+ * each goes to its place, which is before it. */
 static emb_status extend(struct emb_assembly *a, uint64_t last, emb_err *err)
 {
     struct embi_wave_rows *w = &a->waves;
+    const size_t row_bytes = w->dims * emb_dtype_bytes(a->info.dtype);
+    const size_t work_bytes = w->dims * embi_work_bytes(a);
     uint64_t from = w->first + w->n, n = last + 1 - from;
     emb_status status = grow(a, w->n + n, err);
     if (status)
         return status;
-    char *rows = w->rows + w->n * w->dims * embi_work_bytes(a);
-    emb_block block = {rows, n, w->dims, embi_work_dtype(a), 0};
+    char *rows = w->rows + w->n * row_bytes, *work = w->rows + w->n * work_bytes;
+    emb_block block = {work, n, w->dims, embi_work_dtype(a), 0};
     status = embi_sinusoid_fill(a->env, w->layout, 10000, from + a->layer.offset, &block, err);
-    for (uint64_t r = 0; !status && r < n; r++)
-        embi_assembly_round(a, rows + r * w->dims * embi_work_bytes(a), w->dims, a->rooms[0].half);
+    for (uint64_t r = 0; !status && r < n && row_bytes < work_bytes; r++) {
+        embi_assembly_round(a, a->rooms[0].row, work + r * work_bytes, w->dims);
+        memcpy(rows + r * row_bytes, a->rooms[0].row, row_bytes);
+    }
     w->n += status ? 0 : n;
     return status;
 }

@@ -134,7 +134,7 @@ static void add_f32(const struct scatter *s, uint64_t segment, float *sum, float
     embi_to_f32(kern, sum, to, dtype, d);
     for (uint64_t i = begin_of(s, segment); i < s->ends[segment]; i++) {
         embi_to_f32(kern, more, row_of(&s->grads, s->order[i]), dtype, d);
-        kern->sum_f32(sum, sum, more, d);
+        kern->sum_f32(sum, sum, more, d, NULL);
     }
     embi_convert(kern, to, dtype, sum, EMB_F32, d, NULL, &ignored); /* float to float cannot fail */
 }

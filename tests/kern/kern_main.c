@@ -63,14 +63,14 @@ static void check_steps(const struct embi_kern *k, size_t n, size_t before)
         b[i] = (float)random_unit();
     }
     size_t wrong = 0;
-    k->sum_f32(out, x, y, n);
+    k->sum_f32(out, x, y, n, y);
     for (size_t i = 0; i < n; i++)
         wrong += out[i] != (float)((double)x[i] + (double)y[i]); /* f64 holds both parts of most */
     for (size_t i = 0; i < n; i++) {
         float sum = x[i] + y[i];
         wrong += memcmp(&sum, &out[i], 4) != 0;
     }
-    k->times_f32(out, x, factor, n);
+    k->times_f32(out, x, factor, n, NULL);
     for (size_t i = 0; i < n; i++)
         wrong += out[i] != (float)((double)x[i] * (double)factor); /* exact in f64 */
     k->over_f32(out, x, over, n);
@@ -79,8 +79,8 @@ static void check_steps(const struct embi_kern *k, size_t n, size_t before)
     k->norm_f32(out, x, mean, over, y, b, n);
     for (size_t i = 0; i < n; i++)
         wrong += out[i] != (float)(((double)x[i] - mean) * over * (double)y[i] + (double)b[i]);
-    k->sum_f32(x, x, x, n); /* in place */
-    k->times_f32(x, x, 0.5f, n);
+    k->sum_f32(x, x, x, n, NULL); /* in place */
+    k->times_f32(x, x, 0.5f, n, x);
     CHECK(wrong == 0, "%s: steps on %zu numbers: %zu wrong", k->name, n, wrong);
 }
 
@@ -89,6 +89,74 @@ static void test_steps(const struct embi_kern *k)
     for (size_t n = 0; n < 70; n++)
         check_steps(k, n, n % 5);
     check_steps(k, 768, 1);
+}
+
+/* Of f16 and bf16: the sum or product in f32, and of that the nearest code, of two as near the even
+ * one. An infinity stands where the next number would be. */
+static double magnitude_of(emb_dtype dtype, unsigned magnitude)
+{
+    const unsigned char code[2] = {(unsigned char)magnitude, (unsigned char)(magnitude >> 8)};
+    if (magnitude == (dtype == EMB_F16 ? 0x7C00u : 0x7F80u))
+        return dtype == EMB_F16 ? 0x1p16 : 0x1p128;
+    return decode(dtype, code);
+}
+
+static bool is_rounded(emb_dtype dtype, float x, unsigned code)
+{
+    const unsigned infinite = dtype == EMB_F16 ? 0x7C00 : 0x7F80, m = code & 0x7FFF;
+    double size = fabs((double)x), off = fabs(magnitude_of(dtype, m) - size);
+    if (isnan(x) || isinf(x) || m > infinite)
+        return isnan(x) ? m > infinite : m == infinite && isinf(x);
+    for (unsigned other = m ? m - 1 : 1; other <= embi_min(m + 1, infinite); other += 2) {
+        double further = fabs(magnitude_of(dtype, other) - size);
+        if (further < off || (further == off && m % 2))
+            return false;
+    }
+    return (code >> 15 != 0) == (signbit(x) != 0);
+}
+
+/* Half of the codes are any, half of numbers that are near each other. */
+static void make_codes(emb_dtype dtype, unsigned char *codes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t any = (uint16_t)random_bits();
+        encode(dtype, random_unit(), codes + 2 * i);
+        if (random_bits() % 2)
+            memcpy(codes + 2 * i, &any, 2);
+    }
+}
+
+static void check_halves(const struct embi_kern *k, emb_dtype dtype, size_t n, size_t before)
+{
+    const bool f16 = dtype == EMB_F16;
+    unsigned char *x = place(0, n * 2, before), *y = place(1, n * 2, 0), *out = place(2, n * 2, 1);
+    float factor = (float)random_unit() * 30;
+    size_t wrong = 0;
+    make_codes(dtype, x, n);
+    make_codes(dtype, y, n);
+    (f16 ? k->sum_f16 : k->sum_bf16)(out, x, y, n, y);
+    for (size_t i = 0; i < n; i++) {
+        float sum = (float)decode(dtype, x + 2 * i) + (float)decode(dtype, y + 2 * i);
+        wrong += !is_rounded(dtype, sum, out[2 * i] | (unsigned)out[2 * i + 1] << 8);
+    }
+    (f16 ? k->times_f16 : k->times_bf16)(x, x, factor, n, NULL); /* in place */
+    (f16 ? k->times_f16 : k->times_bf16)(out, y, factor, n, x);
+    for (size_t i = 0; i < n; i++) {
+        float product = (float)decode(dtype, y + 2 * i) * factor;
+        wrong += !is_rounded(dtype, product, out[2 * i] | (unsigned)out[2 * i + 1] << 8);
+    }
+    CHECK(wrong == 0, "%s: steps on %zu numbers of %s: %zu wrong", k->name, n,
+          emb_dtype_name(dtype), wrong);
+}
+
+static void test_halves(const struct embi_kern *k)
+{
+    for (size_t n = 0; n < 140; n++) {
+        check_halves(k, EMB_F16, n, n % 5);
+        check_halves(k, EMB_BF16, n, n % 5);
+    }
+    check_halves(k, EMB_F16, 5000, 1);
+    check_halves(k, EMB_BF16, 5000, 1);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -698,6 +766,7 @@ int main(void)
         RUN(test_many_fields(sets[i]));
         RUN(test_field_ends(sets[i]));
         RUN(test_steps(sets[i]));
+        RUN(test_halves(sets[i]));
     }
     RUN(test_choice());
     RUN(test_dot_f64());
