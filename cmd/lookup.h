@@ -46,8 +46,8 @@ struct inputs {
     emb_assembly *assembly; /* NULL: nothing */
     const emb_assembly_info *info;
     uint64_t line, next;  /* positions: the sequence that is counted, and its next one */
-    uint64_t *positions;  /* [block_rows] */
-    uint64_t *types;      /* [block_rows]; NULL: all are 0 */
+    uint64_t *positions;  /* [block_rows or LOOKUP_IDS, which is more] */
+    uint64_t *types;      /* as many; NULL: all are 0 */
     struct ids type_list; /* where they come from */
     bool type_list_open;
 };
@@ -116,6 +116,10 @@ int lookup_begin_input(struct lookup *l);
 int lookup_make_input(struct lookup *l, const uint64_t *rows, const uint64_t *lines, size_t n,
                       emb_block *block);
 
+/* n <= LOOKUP_IDS of them into a writer, of what is called `name`. */
+int lookup_put_input(struct lookup *l, const uint64_t *rows, const uint64_t *lines, size_t n,
+                     emb_writer *writer, const char *name);
+
 /* All rows were made: no token type is left over. */
 int lookup_end_input(struct lookup *l);
 void lookup_close_input(struct lookup *l);
@@ -149,7 +153,9 @@ uint64_t lookup_pooled_count(const struct lookup *l);
 emb_dtype lookup_plain_dtype(const struct lookup *l);
 emb_dtype lookup_choose_dtype(const struct lookup *l);
 
-/* Are they rows of the table and nothing else, each number converted at most, by the CPU? */
+/* Are they made by the CPU, as they are written? And: rows of the table and nothing else, each
+ * number converted at most? */
+bool lookup_is_direct(const struct lookup *l);
 bool lookup_is_plain(const struct lookup *l);
 
 /* Room for a block of them; sets block_rows. */

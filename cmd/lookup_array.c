@@ -218,6 +218,18 @@ static int put_plain(struct target *t, const uint64_t *rows, size_t n)
     return EXIT_DONE;
 }
 
+/* The same of what a model makes of them. */
+static int put_input(struct target *t, const uint64_t *rows, const uint64_t *lines, size_t n)
+{
+    int code = EXIT_DONE;
+    for (size_t at = 0; !code && at < n; at += LOOKUP_IDS) {
+        size_t step = (size_t)embi_min(n - at, LOOKUP_IDS);
+        code = lookup_put_input(t->l, rows + at, lines + at, step, t->writer, name_of(t));
+        progress_add(&t->l->progress, step);
+    }
+    return code;
+}
+
 static int put_rows(struct target *t, const uint64_t *rows, const uint64_t *lines, size_t n)
 {
     struct lookup *l = t->l;
@@ -226,6 +238,8 @@ static int put_rows(struct target *t, const uint64_t *rows, const uint64_t *line
         return lookup_pool(l, rows, lines, n, put_pooled, t);
     if (lookup_is_plain(l))
         return put_plain(t, rows, n);
+    if (lookup_is_direct(l))
+        return put_input(t, rows, lines, n);
     for (size_t at = 0; !code && at < n; at += l->block_rows) {
         size_t step = (size_t)embi_min(n - at, l->block_rows);
         code = lookup_ahead(l, rows, at, n);

@@ -92,7 +92,7 @@ int lookup_open_input(struct lookup *l)
 int lookup_begin_input(struct lookup *l)
 {
     struct inputs *in = &l->inputs;
-    size_t bytes = l->block_rows * sizeof *in->positions;
+    size_t bytes = embi_max(l->block_rows, LOOKUP_IDS) * sizeof *in->positions;
     int code = EXIT_DONE;
     if (!in->assembly)
         return EXIT_DONE;
@@ -160,19 +160,39 @@ static int read_types(struct lookup *l, const uint64_t *lines, size_t n)
     return EXIT_DONE;
 }
 
+/* Positions and types of the next n rows. */
+static int prepare(struct lookup *l, const uint64_t *rows, const uint64_t *lines, size_t n)
+{
+    struct inputs *in = &l->inputs;
+    int code = in->types ? read_types(l, lines, n) : EXIT_DONE;
+    if (!code && in->info->counts)
+        count_positions(l, rows, lines, n);
+    return code;
+}
+
 int lookup_make_input(struct lookup *l, const uint64_t *rows, const uint64_t *lines, size_t n,
                       emb_block *block)
 {
-    struct inputs *in = &l->inputs;
+    const struct inputs *in = &l->inputs;
     emb_err err;
-    int code = in->types ? read_types(l, lines, n) : EXIT_DONE;
-    if (code)
-        return code;
-    if (in->info->counts)
-        count_positions(l, rows, lines, n);
-    if (emb_assembly_rows(in->assembly, rows, in->positions, in->types, n, block, &err) != EMB_OK)
-        return fail(l->run, l->run->table_name, &err);
-    return EXIT_DONE;
+    int code = prepare(l, rows, lines, n);
+    if (!code &&
+        emb_assembly_rows(in->assembly, rows, in->positions, in->types, n, block, &err) != EMB_OK)
+        code = fail(l->run, l->run->table_name, &err);
+    return code;
+}
+
+int lookup_put_input(struct lookup *l, const uint64_t *rows, const uint64_t *lines, size_t n,
+                     emb_writer *writer, const char *name)
+{
+    const struct inputs *in = &l->inputs;
+    bool reading;
+    emb_err err;
+    int code = prepare(l, rows, lines, n);
+    if (!code && emb_writer_put_assembly(writer, in->assembly, rows, in->positions, in->types, n,
+                                         l->dtype, &reading, &err) != EMB_OK)
+        code = fail(l->run, reading ? l->run->table_name : name, &err);
+    return code;
 }
 
 int lookup_end_input(struct lookup *l)

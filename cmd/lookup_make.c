@@ -51,9 +51,14 @@ static bool is_staged(const struct lookup *l)
     return is_computed(l) || may_overflow(l->made, l->dtype);
 }
 
+bool lookup_is_direct(const struct lookup *l)
+{
+    return !l->run->device && l->opts->via != VIA_MATMUL && !is_staged(l);
+}
+
 bool lookup_is_plain(const struct lookup *l)
 {
-    return !l->inputs.assembly && !l->run->device && l->opts->via != VIA_MATMUL && !is_staged(l);
+    return !l->inputs.assembly && lookup_is_direct(l);
 }
 
 int lookup_make_room(struct lookup *l)

@@ -1200,6 +1200,13 @@ EMB_API emb_status emb_writer_put_rows(emb_writer *writer, const emb_table *tabl
                                        const uint64_t *rows, size_t n, emb_dtype dtype,
                                        bool *reading, emb_err *err);
 
+/* The same for the input of a model, as emb_assembly_rows makes it, by the CPU alone. *reading: it
+ * was not the writer that failed. */
+EMB_API emb_status emb_writer_put_assembly(emb_writer *writer, const emb_assembly *assembly,
+                                           const uint64_t *rows, const uint64_t *positions,
+                                           const uint64_t *types, size_t n, emb_dtype dtype,
+                                           bool *reading, emb_err *err);
+
 /* The current array is complete; the next one begins. EMB_BAD_ARG: it has not got as many elements
  * as its shape says. */
 EMB_API emb_status emb_writer_next(emb_writer *writer, emb_err *err);

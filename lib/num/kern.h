@@ -102,8 +102,9 @@ struct embi_kern {
     void (*normals_f32)(const uint32_t *words, size_t ld, size_t n, float *out);
 
     /* n numbers of a row, each by itself, the same bits from every set (NaN: any): x + y, and
-     * x * factor. Those of f16 and bf16, at any address, are computed in f32 and rounded to their
-     * type. out may be x. As many bytes at `next` (NULL: nothing) are asked for meanwhile. */
+     * x * factor, which is no NaN. Those of f16 and bf16, at any address, are computed in f32 and
+     * rounded to their type. out may be x. As many bytes at `next` (NULL: nothing) are asked for
+     * meanwhile. */
     void (*sum_f32)(float *out, const float *x, const float *y, size_t n, const void *next);
     void (*sum_f16)(void *out, const void *x, const void *y, size_t n, const void *next);
     void (*sum_bf16)(void *out, const void *x, const void *y, size_t n, const void *next);

@@ -187,16 +187,21 @@ static void f16_from_f32(void *dst, const float *src, size_t n)
     embi_kern_scalar.f16_from_f32((uint16_t *)dst + i, src + i, n - i);
 }
 
-/* Rounded to bf16 (see embi_bf16_from_f32), which is the upper half of each lane; what is below it
- * means nothing. */
-static inline __m256i round_bf16(vec x)
+/* A sum or product of numbers of bf16, rounded to that: the upper half of each lane; what is below
+ * it means nothing. Their NaN have nothing there that could be carried. */
+static inline __m256i round_number(vec x)
 {
     __m256i bits = _mm256_castps_si256(x);
     __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF)));
-    __m256i nan = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    return _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF)));
+}
+
+/* The same of any f32 (see embi_bf16_from_f32). */
+static inline __m256i round_bf16(vec x)
+{
+    __m256i nan = _mm256_or_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x400000));
     __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-    return _mm256_blendv_epi8(rounded, nan, is_nan);
+    return _mm256_blendv_epi8(round_number(x), nan, is_nan);
 }
 
 typedef __m256i pairs;
@@ -223,7 +228,7 @@ static inline vec pairs_odd(pairs v)
 
 static inline pairs pairs_join(vec even, vec odd)
 {
-    return _mm256_blend_epi16(_mm256_srli_epi32(round_bf16(even), 16), round_bf16(odd), 0xAA);
+    return _mm256_blend_epi16(_mm256_srli_epi32(round_number(even), 16), round_number(odd), 0xAA);
 }
 
 static void bf16_from_f32(void *dst, const float *src, size_t n)

@@ -195,15 +195,21 @@ static void f16_from_f32(void *dst, const float *src, size_t n)
     embi_kern_scalar.f16_from_f32((uint16_t *)dst + i, src + i, n - i);
 }
 
-/* Rounded to bf16 (see embi_bf16_from_f32), which is the upper half of each lane; what is below it
- * means nothing. */
+/* A sum or product of numbers of bf16, rounded to that: the upper half of each lane; what is below
+ * it means nothing. Half a unit is added, and of a middle the last bit goes; their NaN have
+ * nothing below the upper half that could be carried. */
+static inline __m512i round_number(vec x)
+{
+    __m512i bits = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
+    __mmask16 middle = _mm512_testn_epi32_mask(bits, _mm512_set1_epi32(0xFFFF));
+    return _mm512_mask_and_epi32(bits, middle, bits, _mm512_set1_epi32(~0x10000));
+}
+
+/* The same of any f32 (see embi_bf16_from_f32). */
 static inline __m512i round_bf16(vec x)
 {
-    __m512i bits = _mm512_castps_si512(x);
-    __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-    __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7FFF)));
-    return _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), bits,
-                                _mm512_set1_epi32(0x400000));
+    return _mm512_mask_or_epi32(round_number(x), _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q),
+                                _mm512_castps_si512(x), _mm512_set1_epi32(0x400000));
 }
 
 static void bf16_from_f32(void *dst, const float *src, size_t n)
@@ -238,20 +244,10 @@ static inline vec pairs_odd(pairs v)
     return _mm512_castsi512_ps(_mm512_and_si512(v, _mm512_set1_epi32((int)0xFFFF0000)));
 }
 
-/* The same of what is no NaN: half a unit is added, and of a middle the last bit goes. */
-static inline __m512i round_number(vec x)
-{
-    __m512i bits = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
-    __mmask16 middle = _mm512_testn_epi32_mask(bits, _mm512_set1_epi32(0xFFFF));
-    return _mm512_mask_and_epi32(bits, middle, bits, _mm512_set1_epi32(~0x10000));
-}
-
 static inline pairs pairs_join(vec even, vec odd)
 {
-    const bool nan = _mm512_cmp_ps_mask(even, odd, _CMP_UNORD_Q);
-    __m512i low = nan ? round_bf16(even) : round_number(even);
-    __m512i high = nan ? round_bf16(odd) : round_number(odd);
-    return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(low, 16), high);
+    __m512i low = _mm512_srli_epi32(round_number(even), 16);
+    return _mm512_mask_blend_epi16(0xAAAAAAAA, low, round_number(odd));
 }
 
 /* The 8 virtual lanes are one vector of doubles. */

@@ -21,7 +21,6 @@ typedef void line_fn(char *out, const char *x, const char *y, vec by);
 static inline void sum_line_f32(char *out, const char *x, const char *y, vec by)
 {
     (void)by;
-    UNROLL
     for (size_t i = 0; i < LINE_BYTES; i += VL * sizeof(float))
         VSTORE((void *)(out + i), VADD(load_row_f32(x + i), load_row_f32(y + i)));
 }
@@ -29,7 +28,6 @@ static inline void sum_line_f32(char *out, const char *x, const char *y, vec by)
 static inline void sum_line_f16(char *out, const char *x, const char *y, vec by)
 {
     (void)by;
-    UNROLL
     for (size_t i = 0; i < LINE_BYTES; i += VL * sizeof(uint16_t))
         store_f16(out + i, VADD(load_f16(x + i), load_f16(y + i)));
 }
@@ -37,7 +35,6 @@ static inline void sum_line_f16(char *out, const char *x, const char *y, vec by)
 static inline void sum_line_bf16(char *out, const char *x, const char *y, vec by)
 {
     (void)by;
-    UNROLL
     for (size_t i = 0; i < LINE_BYTES; i += sizeof(pairs)) {
         pairs v = pairs_load(x + i), w = pairs_load(y + i);
         vec even = VADD(pairs_even(v), pairs_even(w)), odd = VADD(pairs_odd(v), pairs_odd(w));
@@ -48,7 +45,6 @@ static inline void sum_line_bf16(char *out, const char *x, const char *y, vec by
 static inline void times_line_f32(char *out, const char *x, const char *y, vec by)
 {
     (void)y;
-    UNROLL
     for (size_t i = 0; i < LINE_BYTES; i += VL * sizeof(float))
         VSTORE((void *)(out + i), VMUL(load_row_f32(x + i), by));
 }
@@ -56,7 +52,6 @@ static inline void times_line_f32(char *out, const char *x, const char *y, vec b
 static inline void times_line_f16(char *out, const char *x, const char *y, vec by)
 {
     (void)y;
-    UNROLL
     for (size_t i = 0; i < LINE_BYTES; i += VL * sizeof(uint16_t))
         store_f16(out + i, VMUL(load_f16(x + i), by));
 }
@@ -64,7 +59,6 @@ static inline void times_line_f16(char *out, const char *x, const char *y, vec b
 static inline void times_line_bf16(char *out, const char *x, const char *y, vec by)
 {
     (void)y;
-    UNROLL
     for (size_t i = 0; i < LINE_BYTES; i += sizeof(pairs)) {
         pairs v = pairs_load(x + i);
         pairs_store(out + i, pairs_join(VMUL(pairs_even(v), by), VMUL(pairs_odd(v), by)));

@@ -140,6 +140,7 @@ static emb_status make_rooms(struct emb_assembly *a, emb_err *err)
     size_t rows = a->project ? aligned(a->widest * EMBI_PROJECT_ROWS * sizeof(double)) : 0;
     size_t bytes = 2 * row + work + 2 * rows;
     a->rooms = calloc(workers, sizeof *a->rooms);
+    a->n_rooms = workers;
     a->memory = malloc(workers * bytes);
     if (!a->rooms || !a->memory)
         return embi_fail_memory(err, workers * bytes, "rows");
@@ -330,7 +331,8 @@ static emb_status make_item(void *arg, size_t item, int worker, emb_err *err)
 {
     const struct embi_assembly_job *job = arg;
     size_t step = item_rows(job), begin = item * step;
-    return embi_assemble_rows(job, begin, embi_min(begin + step, job->n), worker, err);
+    return embi_assemble_rows(job, begin, embi_min(begin + step, job->n), &job->a->rooms[worker],
+                              err);
 }
 
 /* Our own loops do as well, more slowly; without the plugin nobody is told. */
@@ -349,37 +351,51 @@ static emb_status run(const struct embi_assembly_job *whole, size_t from, size_t
 {
     struct embi_assembly_job job = *whole;
     emb_block dst = *whole->dst;
-    dst.data = (char *)dst.data + from * whole->stride;
+    if (dst.data)
+        dst.data = (char *)dst.data + from * whole->stride;
     job.rows += from;
     job.positions = whole->positions ? whole->positions + from : NULL;
     job.types = whole->types ? whole->types + from : NULL;
     job.n = n;
     job.dst = &dst;
     choose_blas(&job);
+    if (job.writer)
+        return embi_assembly_put(&job, err);
     size_t step = item_rows(&job);
     bool large = job.blas || n * whole->stride >= PARALLEL_BYTES;
     return embi_loop(large ? whole->a->env->pool : NULL, (n + step - 1) / step, make_item, &job,
                      err);
 }
 
+emb_status embi_assembly_make(struct embi_assembly_job *job, emb_err *err)
+{
+    emb_assembly *a = job->a;
+    const bool waves = a->info.counts && !a->layer.positions.data;
+    emb_status status = check(job, err);
+    if (!status && a->device && !job->writer)
+        return embi_assemble_on_device(job, err);
+    for (size_t at = 0, part; !status && at < job->n; at += part) {
+        part = job->n - at;
+        if (waves)
+            status = embi_waves_cover(a, job->positions + at, job->n - at, &part, err);
+        if (!status)
+            status = run(job, at, part, err);
+    }
+    return status;
+}
+
 emb_status emb_assembly_rows(const emb_assembly *assembly, const uint64_t *rows,
                              const uint64_t *positions, const uint64_t *types, size_t n,
                              emb_block *dst, emb_err *err)
 {
-    emb_assembly *a = (emb_assembly *)(uintptr_t)assembly; /* logically const: rows are kept */
-    struct embi_assembly_job job = {a, rows, positions, types, n, dst, dst->stride_bytes, NULL};
-    bool waves = a->info.counts && !a->layer.positions.data;
-    if (!job.stride)
-        job.stride = (size_t)emb_dtype_row_bytes(dst->dtype, dst->dims);
-    emb_status status = check(&job, err);
-    if (!status && a->device)
-        return embi_assemble_on_device(&job, err);
-    for (size_t at = 0, part = n; !status && at < n; at += part) {
-        part = n - at;
-        if (waves)
-            status = embi_waves_cover(a, positions + at, n - at, &part, err);
-        if (!status)
-            status = run(&job, at, part, err);
-    }
-    return status;
+    size_t row_bytes = (size_t)emb_dtype_row_bytes(dst->dtype, dst->dims);
+    struct embi_assembly_job job = {
+        .a = (emb_assembly *)(uintptr_t)assembly, /* logically const: rows are kept */
+        .rows = rows,
+        .positions = positions,
+        .types = types,
+        .n = n,
+        .dst = dst,
+        .stride = dst->stride_bytes ? dst->stride_bytes : row_bytes};
+    return embi_assembly_make(&job, err);
 }

@@ -10,6 +10,8 @@
 #include "ops/sinusoid.h"
 #include "table/device.h"
 
+#include <stdatomic.h>
+
 /* Rows of sinusoids that were made: those of positions first .. first+n-1. */
 struct embi_wave_rows {
     enum embi_sinusoid layout;
@@ -23,6 +25,7 @@ struct embi_assembly_room {
     char *row, *side;         /* of the type of the results */
     char *work;               /* of the work type */
     double *narrow, *project; /* [EMBI_PROJECT_ROWS, d] and [.., D]: only with a projection */
+    atomic_bool taken;        /* by who makes a piece for a file */
 };
 
 enum { EMBI_PROJECT_ROWS = 64 };
@@ -39,10 +42,11 @@ struct emb_assembly {
     double *project /* [d, D] */, *project_bias /* [D] */;
     uint32_t widest;
     struct embi_wave_rows waves;
-    struct embi_assembly_room *rooms; /* [workers] */
-    char *memory;                     /* that they are in */
-    emb_device *device;               /* makes the rows (assemble_device.c); NULL: the CPU does */
-    struct embi_cuda_table *side;     /* the positions on it, once they are there */
+    struct embi_assembly_room *rooms; /* [n_rooms]: one for each worker */
+    size_t n_rooms;
+    char *memory;                 /* that they are in */
+    emb_device *device;           /* makes the rows (assemble_device.c); NULL: the CPU does */
+    struct embi_cuda_table *side; /* the positions on it, once they are there */
     emb_err side_err;
 };
 
@@ -68,11 +72,20 @@ struct embi_assembly_job {
     emb_block *dst;
     size_t stride;
     const struct embi_blas *blas; /* NULL: none; for the projection */
+    emb_writer
+        *writer;   /* gets the rows, of the dims and type of dst, whose data is not used; NULL */
+    bool *reading; /* with a writer: false where it was that which failed */
 };
 
-/* Rows begin .. end-1, in the room of that worker. */
+/* Rows begin .. end-1 of dst. */
 emb_status embi_assemble_rows(const struct embi_assembly_job *job, size_t begin, size_t end,
-                              int worker, emb_err *err);
+                              const struct embi_assembly_room *room, emb_err *err);
+
+/* assemble.c: all of them, once they were checked. */
+emb_status embi_assembly_make(struct embi_assembly_job *job, emb_err *err);
+
+/* assemble_put.c: all of them, into the writer. */
+emb_status embi_assembly_put(const struct embi_assembly_job *job, emb_err *err);
 
 /* Rounds n numbers of the work type to the type of the results; out may be x where these are the
  * same. */

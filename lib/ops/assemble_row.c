@@ -347,9 +347,9 @@ static emb_status make_part(struct maker *m, size_t begin, size_t end, emb_err *
 }
 
 emb_status embi_assemble_rows(const struct embi_assembly_job *job, size_t begin, size_t end,
-                              int worker, emb_err *err)
+                              const struct embi_assembly_room *room, emb_err *err)
 {
-    struct maker m = {.job = job, .a = job->a, .room = &job->a->rooms[worker]};
+    struct maker m = {.job = job, .a = job->a, .room = room};
     emb_status status = EMB_OK;
     if (!job->a->project)
         return make_rows(&m, begin, end, err);
