@@ -17,9 +17,10 @@ static const struct opt options[] = {
     COMMON_JSON,
     OPT_HEADING("Model"),
     OPT("table", 't', OPT_TEXT, COMMON_AT(table), "DIR",
-        "the model directory, a file in it, or hf://org/model (default: "
-        "$EMBTOOL_TABLE, else the current directory if it is a model's)",
+        "the model directory, a file in it, its https:// address with a slash at its end, or "
+        "hf://org/model (default: $EMBTOOL_TABLE, else the current directory if it is a model's)",
         .aliases = " model dir "),
+    COMMON_SERVERS,
     COMMON_GENERAL,
     {0},
 };

@@ -45,6 +45,7 @@ static const struct opt options[] = {
     OPT("name", 0, OPT_TEXT, AT(name), "TENSOR", "name of the tensor (default: embedding.weight)",
         .aliases = " tensor "),
     COMMON_WRITE,
+    COMMON_SERVERS,
     COMMON_GENERAL,
     {0},
 };

@@ -130,7 +130,7 @@ void emb_ctx_free(emb_ctx *ctx)
     embi_pool_free(ctx->env.pool);
     free(ctx->hub_cache);
     free(ctx->hub_endpoint);
-    free(ctx->hub_token);
+    free_secret(ctx->hub_token);
     free(ctx->hub_token_file);
     free(ctx->temp_dir);
     free(ctx->ca_file);

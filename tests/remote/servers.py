@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from checks import tool
-from far import TABLE, folder, lookup, same
+from far import TABLE, folder, lookup, run, same
 
 NGINX = """
 daemon off; pid {d}/pid; error_log {d}/error.log; worker_processes 1;
@@ -46,6 +46,9 @@ def nginx():
     with folder() as d:
         Path(d, "www").mkdir()
         Path(d, "www/m.safetensors").write_bytes(TABLE)
+        Path(d, "www/dir").mkdir()
+        Path(d, "www/dir/model.safetensors").write_bytes(TABLE)
+        Path(d, "www/dir/config.json").write_text('{"model_type": "llama", "rope_theta": 10000, "hidden_size": 8, "num_attention_heads": 2}')
         make_authority(d)
         plain, tls = free_port(), free_port()
         Path(d, "conf").write_text(NGINX.format(d=d, plain=plain, tls=tls))
@@ -94,4 +97,14 @@ def from_secret_to_open():
         same(lookup(f"{plain_url}/down", env=env))
 
 
-CHECKS = [plain, tls, from_secret_to_open]
+def authority_of_every_command():
+    """--cacert is taken by every command that reads a model from a server."""
+    with nginx() as (d, _, url):
+        for command in (("ls",), ("stats",), ("plan",), ("check",), ("position", "rope", "-L", "2", "-o", f"{d}/www/out.npy", "-t")):
+            good = run(*command, f"{url}/dir/", "--cacert", f"{d}/ca.pem")
+            assert good.returncode < 2, (command, good)
+            bad = run(*command, f"{url}/dir/")
+            assert bad.returncode == 4 and b"certificate" in bad.stderr, (command, bad)
+
+
+CHECKS = [authority_of_every_command, plain, tls, from_secret_to_open]
