@@ -32,15 +32,17 @@ static void panels_of_pairs(const void *const *rows, size_t n, uint32_t d, const
     panels(rows, n, d / 2, packed, count, next, next_bytes, out);
 }
 
-/* Four sums hide the latency of the instruction. */
+/* Four sums hide the latency of the instruction; rows are asked for as far ahead as kern_tmpl.h
+ * does, since this is where they come from memory if nothing has asked for them before. */
 static float norm_of(const char *row, uint32_t d)
 {
-    enum { STEP = EMBI_BF16_DIMS };
+    enum { STEP = EMBI_BF16_DIMS, FAR_AHEAD_BYTES = 4096 };
     vec sum[4] = {VZERO, VZERO, VZERO, VZERO};
     size_t i = 0;
     for (; i + 4 * STEP <= d; i += 4 * STEP)
         UNROLL
     for (size_t l = 0; l < 4; l++) {
+        __builtin_prefetch(row + (i + l * STEP) * 2 + FAR_AHEAD_BYTES, 0, 2);
         vec x = VLOADQ((const void *)(row + (i + l * STEP) * 2));
         sum[l] = VFMA(x, x, sum[l]);
     }

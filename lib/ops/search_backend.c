@@ -16,6 +16,7 @@
 #define LEAST_QUERIES  24  /* with fewer, the scalar kernels keep up */
 #define LEAST_PRODUCTS 1e8 /* what loading the plugin costs must be won back */
 #define WORTH_TRYING   1e9 /* products: some milliseconds, for the one that measuring takes */
+#define BF16_QUERIES   8   /* with so few, memory is the limit, and half of a panel empty */
 #define ROUNDED_BF16   0x1p-8
 
 /* Rows that may answer: BLAS multiplies the others as well. */
@@ -57,7 +58,7 @@ static void use_if_faster(struct embi_search *s, size_t n)
 static bool bf16_possible(const struct embi_search *s, size_t n)
 {
     double bound = ROUNDED_BF16 + (1 + ROUNDED_BF16) * embi_any_order_bound(s->dims);
-    return !s->blas && n > 1 && s->table->layout.dtype == EMB_BF16 && !s->opts.center &&
+    return !s->blas && n > BF16_QUERIES && s->table->layout.dtype == EMB_BF16 && !s->opts.center &&
            embi_table_direct(s->table) && s->dims % EMBI_BF16_DIMS == 0 &&
            embi_search_fast_possible(s, bound) &&
            (double)s->rows * s->dims * (double)n >= WORTH_TRYING;

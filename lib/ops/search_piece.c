@@ -12,6 +12,10 @@
 
 #include <math.h>
 
+/* Panels of pairs that take long enough to ask for the next rows meanwhile: of fewer, the norms are
+ * faster to bring them from memory, in the order in which they lie. */
+enum { ASKING_PANELS = 4 };
+
 /* ------------------------------------------------------------------------------------------------
  * Rows
  */
@@ -197,7 +201,8 @@ static void multiply_panels(const struct embi_pass *p, struct embi_worker *w, co
 {
     uint32_t d = p->s->dims;
     if (p->bf16)
-        p->bf16->panels(w->rows, w->n, d, p->packed, p->panels, next, next_bytes, w->products);
+        p->bf16->panels(w->rows, w->n, d, p->packed, p->panels,
+                        p->panels >= ASKING_PANELS ? next : NULL, next_bytes, w->products);
     else
         p->s->table->env->kern->panels(w->rows, w->n, d, p->packed, p->panels, next, next_bytes,
                                        w->products);
