@@ -37,13 +37,12 @@ static void test_packing(void)
 }
 
 /* Rows of bf16 [n, d]: even ones one after another with `gap` bytes between, or each by itself. The
- * last ends at a page that may not be touched. */
-static void make_rows(size_t n, uint32_t d, size_t gap, bool even, const void **rows)
+ * last ends at a page that may not be touched. Returns what is to be freed. */
+static unsigned char *make_rows(size_t n, uint32_t d, size_t gap, bool even, const void **rows)
 {
     size_t bytes = d * sizeof(uint16_t), stride = bytes + gap;
-    unsigned char *first = take(n * stride + 64), *last = place(0, bytes, gap);
-    if (even)
-        first = place(0, (n - 1) * stride + bytes, 0);
+    unsigned char *taken = even ? NULL : take(n * stride + 64), *last = place(0, bytes, gap);
+    unsigned char *first = even ? place(0, (n - 1) * stride + bytes, 0) : taken;
     for (size_t r = 0; r < n; r++) {
         unsigned char *row = even         ? first + r * stride
                              : r + 1 == n ? last
@@ -52,6 +51,7 @@ static void make_rows(size_t n, uint32_t d, size_t gap, bool even, const void **
             encode(EMB_BF16, random_unit() * 4, row + i * 2);
         rows[r] = row;
     }
+    return taken;
 }
 
 static void check_panels(const struct embi_bf16_kern *k, size_t n, uint32_t d, size_t queries,
@@ -65,7 +65,7 @@ static void check_panels(const struct embi_bf16_kern *k, size_t n, uint32_t d, s
     for (size_t i = 0; i < queries * d; i++)
         q[i] = (float)random_unit();
     embi_bf16_pack(embi_kern_choose(0), packed, q, queries, d);
-    make_rows(n, d, gap, even, rows);
+    unsigned char *taken = make_rows(n, d, gap, even, rows);
     out[n * ld] = 77;
     k->panels(rows, n, d, packed, panels, n % 2 ? rows[0] : NULL, 64 * n, out);
     k->norms(rows, n, d, norm2);
@@ -86,6 +86,7 @@ static void check_panels(const struct embi_bf16_kern *k, size_t n, uint32_t d, s
             CHECK(fabsl((long double)norm2[r] - xx) <= bound * xx, "%s n %zu d %u row %zu: norm",
                   k->name, n, d, r);
         }
+    free(taken);
 }
 
 static void test_panels(const struct embi_bf16_kern *k)
