@@ -362,7 +362,7 @@ def pieces_and_resume():
         while time.monotonic() < until and not (blob.exists() and blob.read_bytes()[len(data) + 24:].count(1) >= 3):
             time.sleep(0.05)
         p.send_signal(signal.SIGINT)
-        assert p.wait(30) == -signal.SIGINT or p.returncode == 130, (p.returncode, p.stderr.read())
+        assert p.wait(120) == -signal.SIGINT or p.returncode == 130, (p.returncode, p.stderr.read())
         assert blob.exists() and not Path(home, "out").exists()
         hub.slow = False
         before = len(hub.cdn.log)
