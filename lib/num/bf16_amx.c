@@ -12,6 +12,7 @@
 #if defined(__x86_64__)
 
 #include "num/bf16.h"
+#include "num/kern_ahead.h"
 
 #include <immintrin.h>
 
@@ -32,18 +33,6 @@ static void configure(void)
         c.rows[t] = TILE;
     }
     _tile_loadconfig(&c);
-}
-
-/* What is asked for while tiles are multiplied: so many lines for each 32 dimensions. */
-struct ahead {
-    const char *at;
-    size_t lines;
-};
-
-static inline void ask_ahead(struct ahead *ahead)
-{
-    for (size_t i = 0; i < ahead->lines; i++, ahead->at += 64)
-        __builtin_prefetch(ahead->at, 0, 2);
 }
 
 /* Tiles 0 to 3: sums; 4 and 5: rows; 6 and 7: queries. ld: numbers in a row of out. */

@@ -7,7 +7,7 @@
 #include "num/bf16.h"
 #include "num/kern_x86.h"
 
-enum { VL = 16, PANEL_VECTORS = 4, MOST_ROWS = 12 };
+enum { VL = 16 };
 
 typedef __m512 vec;
 #define VZERO         _mm512_setzero_ps()
@@ -17,14 +17,7 @@ typedef __m512 vec;
 #define VSTORE(p, v)  _mm512_storeu_ps(p, v)
 #define VSPREAD(x)    _mm512_set1_ps(x)
 
-#define PANEL_TILES(tile) \
-    tile(6, 4) tile(8, 3) tile(12, 2) tile(12, 1) tile(1, 4) tile(1, 3) tile(1, 2) tile(1, 1)
-#include "num/kern_panels.h"
-
-static size_t tile_rows(size_t panels)
-{
-    return panels == 4 ? 6 : panels == 3 ? 8 : 12;
-}
+#include "num/kern_panels_avx512.h"
 
 static void panels_of_pairs(const void *const *rows, size_t n, uint32_t d, const float *packed,
                             size_t count, const void *next, size_t next_bytes, float *out)

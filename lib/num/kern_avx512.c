@@ -13,14 +13,7 @@
 
 #include <math.h>
 
-enum {
-    VL = 16,
-    AHEAD_BYTES = 256,
-    FAR_AHEAD_BYTES = 4096,
-    DOT_QUERIES = 6,
-    PANEL_VECTORS = 4,
-    MOST_ROWS = 12
-};
+enum { VL = 16, AHEAD_BYTES = 256, FAR_AHEAD_BYTES = 4096, DOT_QUERIES = 6 };
 
 typedef __m512 vec;
 #define VZERO         _mm512_setzero_ps()
@@ -139,16 +132,8 @@ static inline vec load_bf16(const void *p)
 #undef SCALAR
 #undef SHORT
 
-/* 24 sums, or as many rows as the queries that are left over allow. */
-#define PANEL_TILES(tile) \
-    tile(6, 4) tile(8, 3) tile(12, 2) tile(12, 1) tile(1, 4) tile(1, 3) tile(1, 2) tile(1, 1)
 #include "num/kern_normal.h"
-#include "num/kern_panels.h"
-
-static size_t tile_rows(size_t panels)
-{
-    return panels == 4 ? 6 : panels == 3 ? 8 : 12;
-}
+#include "num/kern_panels_avx512.h"
 
 static void reach(const float *score, const float *a, const float *c, size_t n, float u, float w,
                   uint16_t *mask)

@@ -10,19 +10,9 @@
  * rows the tile of so many panels has, at most MOST_ROWS, and one row is always possible.
  */
 
+#include "num/kern_ahead.h"
+
 enum { OF_PANEL = EMBI_PANEL / VL, MOST_PANELS = PANEL_VECTORS / OF_PANEL };
-
-/* What is asked for while tiles run: so many lines for each 16 dimensions. */
-struct ahead {
-    const char *at;
-    size_t lines;
-};
-
-static inline void ask_ahead(struct ahead *ahead)
-{
-    for (size_t i = 0; i < ahead->lines; i++, ahead->at += 64)
-        __builtin_prefetch(ahead->at, 0, 2);
-}
 
 /* A block of dimensions first .. end-1: out[r * ld + lane] = its products, or += after the first.
  * `queries` are panels [vectors / OF_PANEL][d][EMBI_PANEL]; rows and vectors are constants where
@@ -41,7 +31,7 @@ static inline __attribute__((always_inline)) void panel_tile(const void *const *
         acc[r][v] = VZERO;
     for (size_t k = first; k < end;) {
         size_t stop = embi_min(k + 16, end);
-        ask_ahead(ahead);
+        ask_ahead(ahead); /* for each 16 dimensions */
         for (; k < stop; k++) {
             UNROLL
             for (size_t v = 0; v < vectors; v++)

@@ -12,6 +12,7 @@
 #include "util/pool.h"
 
 #include <limits.h>
+#include <math.h>
 
 #define LEAST_QUERIES  24  /* with fewer, the scalar kernels keep up */
 #define LEAST_PRODUCTS 1e8 /* what loading the plugin costs must be won back */
@@ -95,11 +96,6 @@ static void use_bf16_if_faster(struct embi_search *s, size_t n)
 #define CPU_READS     2e10
 #define CPU_PRODUCTS  4e10 /* of a thread */
 
-static double largest(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Is the device likely to be faster than the CPU, with its start and the way of the rows to it? */
 static bool device_pays(const struct embi_search *s, const emb_device *device, size_t n,
                         bool matrix)
@@ -110,10 +106,10 @@ static bool device_pays(const struct embi_search *s, const emb_device *device, s
     size_t passes = (n + EMBI_MOST_BATCH - 1) / EMBI_MOST_BATCH;
     double on_device = (device->handle ? 0 : DEVICE_START) +
                        (s->table->on_device ? 0 : bytes / DEVICE_BUS) +
-                       largest((double)passes * bytes / DEVICE_READS,
-                               products / (matrix ? DEVICE_MATRIX : DEVICE_PLAIN));
-    double on_cpu = largest((double)passes * bytes / CPU_READS,
-                            products / (CPU_PRODUCTS * embi_pool_threads(env->pool)));
+                       fmax((double)passes * bytes / DEVICE_READS,
+                            products / (matrix ? DEVICE_MATRIX : DEVICE_PLAIN));
+    double on_cpu = fmax((double)passes * bytes / CPU_READS,
+                         products / (CPU_PRODUCTS * embi_pool_threads(env->pool)));
     embi_log(env, EMB_LOG_DEBUG, NULL,
              "search: a device would take about %.0f ms, this CPU %.0f ms", on_device * 1000,
              on_cpu * 1000);

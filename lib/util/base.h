@@ -67,6 +67,20 @@ static inline uint64_t embi_le64(const void *p)
     return x;
 }
 
+/* The other byte order, which hashes are made of. */
+static inline uint32_t embi_be32(const unsigned char *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static inline void embi_put_be32(unsigned char *p, uint32_t x)
+{
+    p[0] = (unsigned char)(x >> 24);
+    p[1] = (unsigned char)(x >> 16);
+    p[2] = (unsigned char)(x >> 8);
+    p[3] = (unsigned char)x;
+}
+
 static inline bool embi_str_is(emb_str a, const char *b)
 {
     return a.n == strlen(b) && (a.n == 0 || memcmp(a.s, b, a.n) == 0);

@@ -1,5 +1,6 @@
 /* util/sha1.c - see sha1.h. The names a..e, W and T are those of the standard. */
 #include "util/sha1.h"
+#include "util/base.h"
 
 #include <string.h>
 
@@ -8,19 +9,6 @@
 static uint32_t rotl(uint32_t x, int n)
 {
     return x << n | x >> (32 - n);
-}
-
-static uint32_t load_be32(const unsigned char *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static void store_be32(unsigned char *p, uint32_t x)
-{
-    p[0] = (unsigned char)(x >> 24);
-    p[1] = (unsigned char)(x >> 16);
-    p[2] = (unsigned char)(x >> 8);
-    p[3] = (unsigned char)x;
 }
 
 /* Section 4.1.1 and 4.2.1: the function and the constant of round t. */
@@ -40,7 +28,7 @@ static void compress(uint32_t state[5], const unsigned char *block)
 {
     uint32_t W[80], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4];
     for (int t = 0; t < 16; t++)
-        W[t] = load_be32(block + 4 * t);
+        W[t] = embi_be32(block + 4 * t);
     for (int t = 16; t < 80; t++)
         W[t] = rotl(W[t - 3] ^ W[t - 8] ^ W[t - 14] ^ W[t - 16], 1);
     for (int t = 0; t < 80; t++) {
@@ -85,11 +73,11 @@ void embi_sha1_final(struct embi_sha1 *h, unsigned char digest[EMBI_SHA1_BYTES])
     unsigned char length[LENGTH_BYTES];
     uint64_t bits = h->total_bytes * 8;
     size_t used = h->total_bytes % sizeof h->pending;
-    store_be32(length, (uint32_t)(bits >> 32));
-    store_be32(length + 4, (uint32_t)bits);
+    embi_put_be32(length, (uint32_t)(bits >> 32));
+    embi_put_be32(length + 4, (uint32_t)bits);
     size_t end = sizeof h->pending - LENGTH_BYTES;
     embi_sha1_update(h, padding, used < end ? end - used : end + sizeof h->pending - used);
     embi_sha1_update(h, length, sizeof length);
     for (int i = 0; i < 5; i++)
-        store_be32(digest + 4 * i, h->state[i]);
+        embi_put_be32(digest + 4 * i, h->state[i]);
 }

@@ -4,6 +4,7 @@
  * and written byte by byte, so the byte order of the machine does not matter. CPUs that have
  * instructions for it run sha256_x86.c in place of compress().
  */
+#include "util/base.h"
 #include "util/sha256_blocks.h"
 
 #include <string.h>
@@ -33,24 +34,11 @@ static uint32_t rotr(uint32_t x, int n)
     return x >> n | x << (32 - n);
 }
 
-static uint32_t load_be32(const unsigned char *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static void store_be32(unsigned char *p, uint32_t x)
-{
-    p[0] = (unsigned char)(x >> 24);
-    p[1] = (unsigned char)(x >> 16);
-    p[2] = (unsigned char)(x >> 8);
-    p[3] = (unsigned char)x;
-}
-
 /* Section 6.2.2 step 1: the message schedule of one block. */
 static void schedule(uint32_t W[64], const unsigned char *block)
 {
     for (int t = 0; t < 16; t++)
-        W[t] = load_be32(block + 4 * t);
+        W[t] = embi_be32(block + 4 * t);
     for (int t = 16; t < 64; t++) {
         uint32_t s0 = rotr(W[t - 15], 7) ^ rotr(W[t - 15], 18) ^ W[t - 15] >> 3;
         uint32_t s1 = rotr(W[t - 2], 17) ^ rotr(W[t - 2], 19) ^ W[t - 2] >> 10;
@@ -132,9 +120,9 @@ void embi_sha256_final(struct embi_sha256 *h, unsigned char digest[EMBI_SHA256_B
         used = 0;
     }
     memset(h->pending + used, 0, sizeof h->pending - LENGTH_BYTES - used);
-    store_be32(h->pending + 56, (uint32_t)(bits >> 32));
-    store_be32(h->pending + 60, (uint32_t)bits);
+    embi_put_be32(h->pending + 56, (uint32_t)(bits >> 32));
+    embi_put_be32(h->pending + 60, (uint32_t)bits);
     h->fold(h->state, h->pending, 1);
     for (int i = 0; i < 8; i++)
-        store_be32(digest + 4 * i, h->state[i]);
+        embi_put_be32(digest + 4 * i, h->state[i]);
 }
