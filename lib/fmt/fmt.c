@@ -186,9 +186,6 @@ static emb_status block_layout(const struct embi_tensor *t, struct embi_layout *
     if (t->strided || t->fortran)
         return embi_fail(err, EMB_BUG, -1, "blocks of %s that are not in rows",
                          emb_dtype_name(t->dtype));
-    if (t->swap)
-        return embi_fail(err, EMB_UNSUPPORTED, -1, "big-endian blocks of %s are not read",
-                         emb_dtype_name(t->dtype));
     layout->row_stride = emb_dtype_row_bytes(t->dtype, layout->dims);
     return EMB_OK;
 }

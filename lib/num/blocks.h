@@ -17,6 +17,9 @@ struct embi_kern;
  * answer. */
 void embi_f32_from_blocks(float *dst, const void *src, emb_dtype dtype, size_t n);
 
+/* n blocks of a big-endian file into the order of all others, or back, in place. */
+void embi_swap_blocks(void *blocks, emb_dtype dtype, size_t n);
+
 /* Scale and offset j of 8 in the 12 bytes that q4_k and q5_k have: 6 bits each. */
 static inline void embi_unpack_k4(const unsigned char *packed, int j, int *scale, int *offset)
 {

@@ -4,6 +4,7 @@
  * column-major files, text, and every change of type. No file bytes are trusted: the layout was
  * checked when the file was opened.
  */
+#include "num/blocks.h"
 #include "num/dtype.h"
 #include "table/table.h"
 #include "util/err.h"
@@ -21,7 +22,9 @@ static void load_row(const emb_table *t, uint64_t row, unsigned char *dst)
     else
         for (uint32_t c = 0; c < l->dims; c++)
             memcpy(dst + c * size, src + c * l->col_stride, size);
-    if (l->swap)
+    if (l->swap && size == 0)
+        embi_swap_blocks(dst, l->dtype, l->dims / emb_dtype_block(l->dtype));
+    else if (l->swap)
         embi_swap_bytes(dst, size, l->dims);
 }
 

@@ -170,9 +170,9 @@ CASES = [
     # what can be listed only
     infos("a type that is not computed with", [info(ne=(256, 1), kind=16)],
           "tensor 'a': elements of type iq2_xxs can be listed only", bytes(66)),
-    file("big-endian blocks",
-         padded(header([], [struct.pack(">Q", 1) + b"a" + struct.pack(">IQQIQ", 2, 32, 1, 8, 0)], order=">"), bytes(34)),
-         "big-endian blocks of q8_0 are not read"),
+    file("big-endian blocks, cut",
+         padded(header([], [struct.pack(">Q", 1) + b"a" + struct.pack(">IQQIQ", 2, 32, 1, 8, 0)], order=">"), bytes(33)),
+         "tensor 'a': expected 34 bytes at 96, the file ends at 129"),
     file("no table among many", model(tensors=[("a.weight", [2], "f32", ROWS[:8]), ("b.weight", [2], "f32", ROWS[:8])]),
          "none of the 2 tensors is a table [V, d]"),
     # the vocabulary

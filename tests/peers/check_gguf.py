@@ -1,6 +1,7 @@
 """GGUF files of the gguf package: tables, heads, tokens and parts as that package has them; real models where they are installed."""
 import hashlib
 import struct
+import types
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,14 @@ import check_real
 
 RNG = np.random.default_rng(12)
 V, D = 37, 256
+# Big-endian blocks by the structs of ggml-common.h. The fifth bits of q5_0 and q5_1 are bytes there, which ggml fills from a u32.
+STRUCTS = {
+    "Q4_0": [">f2", "16u1"], "Q4_1": [">f2", ">f2", "16u1"], "Q5_0": [">f2", ">u4", "16u1"], "Q5_1": [">f2", ">f2", ">u4", "16u1"],
+    "Q8_0": [">f2", "32i1"], "Q2_K": ["16u1", "64u1", ">f2", ">f2"], "Q3_K": ["32u1", "64u1", "12u1", ">f2"],
+    "Q4_K": [">f2", ">f2", "12u1", "128u1"], "Q5_K": [">f2", ">f2", "12u1", "32u1", "128u1"],
+    "Q6_K": ["128u1", "64u1", "16i1", ">f2"], "IQ4_NL": [">f2", "16u1"], "IQ4_XS": [">f2", ">u2", "4u1", "128u1"],
+    "MXFP4": ["u1", "16u1"], "NVFP4": ["4u1", "32u1"], "TQ1_0": ["48u1", "4u1", ">f2"], "TQ2_0": ["64u1", ">f2"],
+}
 BLOCKS = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS"]
 VOCABULARIES = {
     "gpt2": (["Ġthe", "Ċ", "Ã©", "cat", "<|end|>"], [b" the", b"\n", "é".encode(), b"cat", b"<|end|>"]),
@@ -76,6 +85,40 @@ def blocks():
         s, = objects("stats", "m.gguf")
         assert (s["dtype"], s["rows"], s["dims"], s["bytes"]) == (name.lower(), V, D, data.nbytes), s
         assert s["model_params"] == V * D + 3, s
+
+
+def big_endian(name, data):
+    """Little-endian blocks as a big-endian machine stores them."""
+    struct_of = np.dtype([(f"x{i}", t) for i, t in enumerate(STRUCTS[name])])
+    read = data.ravel().view(struct_of.newbyteorder("<"))
+    return read.astype(struct_of).view(np.uint8).reshape(data.shape)
+
+
+def big_endian_blocks():
+    """Rows and figures of the little-endian file; where the package turns such blocks round itself, its bytes are ours."""
+    gguf = library("gguf")
+    from gguf.quants import dequantize
+    from gguf.scripts.gguf_convert_endian import byteswap_tensors
+    for name in STRUCTS:
+        kind = gguf.GGMLQuantizationType[name]
+        elements, size = gguf.GGML_QUANT_SIZES[kind]
+        data = RNG.integers(0, 256, (V, D // elements * size), dtype=np.uint8) & 0x3B
+        data[5] = data[3]
+        turned = big_endian(name, data)
+        assert (turned != data).any() or all(">" not in t for t in STRUCTS[name]), name
+        if kind in byteswap_tensors:
+            theirs = types.SimpleNamespace(data=data.ravel().copy())
+            for at in range(0, data.size, size):
+                byteswap_tensors[kind](theirs, at)
+            assert np.array_equal(theirs.data, turned.ravel()), name
+        write(gguf, "little.gguf", {"token_embd.weight": (data, kind)})
+        write(gguf, "big.gguf", {"a": (np.ones(3, "f4"), None), "token_embd.weight": (turned, kind)}, big=True)
+        same(rows_of("big.gguf"), dequantize(data, kind))
+        assert run("lookup", "5", "3", "-t", "big.gguf", "-O", "raw") == run("lookup", "5", "3", "-t", "little.gguf", "-O", "raw")
+        got, want = (objects("stats", f)[0] for f in ("big.gguf", "little.gguf"))
+        assert {k for k in want if got[k] != want[k]} <= {"path", "model_params", "share"}, (name, got, want)
+        near = [run("similar", "#3", "#7", "-k", "5", "-t", f) for f in ("big.gguf", "little.gguf")]
+        assert near[0] == near[1], name
 
 
 def vocabularies():
@@ -151,4 +194,4 @@ def deepseek():
 
 
 if __name__ == "__main__":
-    main([numbers, blocks, vocabularies, heads, parts, gemma, deepseek])
+    main([numbers, blocks, big_endian_blocks, vocabularies, heads, parts, gemma, deepseek])

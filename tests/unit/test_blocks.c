@@ -119,6 +119,32 @@ static void make_block(unsigned char *b, const struct vector *v)
         put_f16(b + v->second_at, 0x3400); /* 0.25 */
 }
 
+/* Two blocks, so that the second one's place is seen too. */
+Test(blocks, big_endian_words_are_turned)
+{
+    for (size_t i = 0; i < EMBI_LEN(vectors); i++) {
+        const struct vector *v = &vectors[i];
+        size_t bytes = embi_dtype_block_bytes(v->dtype);
+        unsigned char got[2 * EMBI_BLOCK_MAX], want[2 * EMBI_BLOCK_MAX];
+        for (size_t k = 0; k < 2 * bytes; k++)
+            want[k] = got[k] = (unsigned char)k;
+        for (unsigned char *b = want; b < want + 2 * bytes; b += bytes) {
+            if (v->scale_at >= 0)
+                embi_swap_bytes(b + v->scale_at, 2, 1);
+            if (v->second_at >= 0)
+                embi_swap_bytes(b + v->second_at, 2, 1);
+            if (v->dtype == EMB_Q5_0)
+                embi_swap_bytes(b + 2, 4, 1); /* fifth bits, a word of 32 */
+            if (v->dtype == EMB_Q5_1)
+                embi_swap_bytes(b + 4, 4, 1);
+            if (v->dtype == EMB_IQ4_XS)
+                embi_swap_bytes(b + 2, 2, 1); /* high bits of scales, a word of 16 */
+        }
+        embi_swap_blocks(got, v->dtype, 2);
+        cr_expect_arr_eq(got, want, 2 * bytes, "%s", emb_dtype_name(v->dtype));
+    }
+}
+
 Test(blocks, one_of_each_type)
 {
     for (size_t i = 0; i < EMBI_LEN(vectors); i++) {
