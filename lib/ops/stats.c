@@ -1,7 +1,7 @@
 /* stats.c - emb_stats_run: joins what the walk over the table found into the figures of emb.h.
  *
  * Partial results are joined in item order, norms are taken in row order. Memory: that of the walk,
- * then 20 bytes a row while equal rows are sought (hash and slots).
+ * then 16 bytes a row while equal rows are sought (hash and order).
  */
 #include "ops/stats.h"
 #include "util/err.h"

@@ -429,6 +429,28 @@ Test(stats, duplicates_among_rows_alike)
     emb_stats_free(&s);
 }
 
+/* Enough rows for many buckets: pairs (i mod 251, i mod 241) repeat after 60491. */
+Test(stats, duplicates_in_many_buckets)
+{
+    enum { ROWS = 100000, CYCLE = 251 * 241 };
+    static float t[ROWS][2];
+    char path[32];
+    for (size_t i = 0; i < ROWS; i++) {
+        t[i][0] = (float)(i % 251);
+        t[i][1] = (float)(i % 241);
+    }
+    write_npy(path, "<f4", ROWS, 2, t, sizeof t);
+    for (int threads = 1; threads <= 3; threads++) {
+        emb_stats s;
+        stats_of_file(path, (struct how){.threads = threads, .all = true}, &s);
+        cr_assert_eq(s.duplicate_rows, ROWS - CYCLE);
+        for (size_t i = 0; i < ROWS - CYCLE; i++)
+            cr_assert_eq(s.duplicate_list[i], CYCLE + i);
+        emb_stats_free(&s);
+    }
+    unlink(path);
+}
+
 /* Every byte of a row counts, for each length: rows that differ in one byte are not equal. */
 Test(stats, hashes_see_every_byte)
 {
