@@ -17,6 +17,7 @@ enum {
     VL = 8,
     AHEAD_BYTES = 256,
     FAR_AHEAD_BYTES = 4096,
+    HASH_STRIPES = 4,
     DOT_QUERIES = 3,
     PANEL_VECTORS = 2,
     MOST_ROWS = 6

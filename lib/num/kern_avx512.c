@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum { VL = 16, AHEAD_BYTES = 256, FAR_AHEAD_BYTES = 4096, DOT_QUERIES = 6 };
+enum { VL = 16, AHEAD_BYTES = 256, FAR_AHEAD_BYTES = 4096, HASH_STRIPES = 1, DOT_QUERIES = 6 };
 
 typedef __m512 vec;
 #define VZERO         _mm512_setzero_ps()
