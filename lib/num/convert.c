@@ -104,10 +104,27 @@ static uint64_t count_overflows(const unsigned char *codes, unsigned infinity,
     return count;
 }
 
+/* Is one of n codes an infinity? Few conversions have any, so most are spared a look at each. Four
+ * codes at a time: a code's magnitude and `infinity` differ where their exclusive or is not 0, and
+ * that plus 0x7FFF has its highest bit then, with no carry to the next. */
+static bool any_infinity(const unsigned char *codes, unsigned infinity, size_t n)
+{
+    const uint64_t ones = UINT64_C(0x0001000100010001), high = ones * 0x8000;
+    uint64_t differ = high;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        differ &= ((embi_le64(codes + i * 2) & ~high) ^ ones * infinity) + ones * 0x7FFF;
+    bool found = (differ & high) != high;
+    for (; i < n; i++)
+        found = found || (embi_le16(codes + i * 2) & 0x7FFFu) == infinity;
+    return found;
+}
+
 /* f32 to f16 or bf16 by a kernel. */
 static void narrow(const struct embi_kern *kern, unsigned char *dst, emb_dtype dtype,
                    const unsigned char *src, size_t n, uint64_t *overflows)
 {
+    const unsigned infinity = small_of(dtype)->infinity;
     for (size_t i = 0; i < n; i += CHUNK) {
         size_t count = embi_min(CHUNK, n - i);
         const unsigned char *from = src + i * 4;
@@ -117,8 +134,8 @@ static void narrow(const struct embi_kern *kern, unsigned char *dst, emb_dtype d
             kern->f16_from_f32(dst + i * 2, chunk, count);
         else
             kern->bf16_from_f32(dst + i * 2, chunk, count);
-        if (overflows)
-            *overflows += count_overflows(dst + i * 2, small_of(dtype)->infinity, from, count);
+        if (overflows && any_infinity(dst + i * 2, infinity, count))
+            *overflows += count_overflows(dst + i * 2, infinity, from, count);
     }
 }
 

@@ -252,24 +252,35 @@ emb_status emb_writer_put(emb_writer *w, const emb_block *block, const emb_str *
 
 enum {
     MADE_BYTES = 256 << 10, /* of a piece: stays in a core's caches until it is written */
-    BLOCK_PIECES = 4        /* that are made at a time where they have to be written in order */
+    BLOCK_PIECES = 8        /* that are made at a time where they have to be written in order */
+};
+
+/* Rows first .. of those that are appended, made and in one place. */
+struct made {
+    uint64_t first, n;
+    char *rows;
 };
 
 struct making {
     struct embi_sink *sink;
+    const emb_str *tokens; /* of all rows, or NULL */
     emb_make_fn *make;
     void *arg;
-    emb_block rows; /* data: room for one piece of each thread, or for a block */
+    emb_block rows; /* of all; data: room for what is made */
     size_t row_bytes;
-    uint64_t piece; /* rows */
-    uint64_t first, offset;
+    uint64_t piece;  /* rows */
+    uint64_t offset; /* in the file, where rows have places */
+    struct made done, next;
 };
 
+/* The rows of a piece: at `at`, or where they were found. */
 static emb_status make_piece(const struct making *m, uint64_t first, uint64_t n, char *at,
-                             emb_err *err)
+                             const char **rows, emb_err *err)
 {
     emb_block piece = {at, n, m->rows.dims, m->rows.dtype, 0};
-    return m->make(m->arg, first, &piece, err);
+    emb_status status = m->make(m->arg, first, &piece, err);
+    *rows = piece.data;
+    return status;
 }
 
 /* An item of the loop: a piece, which is written at its place. */
@@ -278,9 +289,10 @@ static emb_status place_piece(void *arg, size_t item, int worker, emb_err *err)
     const struct making *m = arg;
     uint64_t first = item * m->piece, n = embi_min(m->piece, m->rows.rows - first);
     char *at = (char *)m->rows.data + (uint64_t)worker * m->piece * m->row_bytes;
-    emb_status status = make_piece(m, first, n, at, err);
+    const char *rows;
+    emb_status status = make_piece(m, first, n, at, &rows, err);
     return status ? status
-                  : embi_io_place(m->sink->io, at, n * m->row_bytes,
+                  : embi_io_place(m->sink->io, rows, n * m->row_bytes,
                                   m->offset + first * m->row_bytes, err);
 }
 
@@ -296,27 +308,40 @@ static emb_status place_all(struct making *m, struct embi_pool *pool, emb_err *e
     return status;
 }
 
-/* An item of the loop: a piece of the block at m->first. */
-static emb_status fill_piece(void *arg, size_t item, int worker, emb_err *err)
+/* Item 0 of the loop writes the block that is made, the others make pieces of the next. */
+static emb_status put_or_make(void *arg, size_t item, int worker, emb_err *err)
 {
     const struct making *m = arg;
-    uint64_t first = m->first + item * m->piece, n = embi_min(m->piece, m->rows.rows - first);
     (void)worker;
-    return make_piece(m, first, n, (char *)m->rows.data + item * m->piece * m->row_bytes, err);
+    if (item == 0) {
+        emb_block block = {m->done.rows, m->done.n, m->rows.dims, m->rows.dtype, 0};
+        return block.rows
+                   ? put_rows(m->sink, &block, m->tokens ? m->tokens + m->done.first : NULL, err)
+                   : EMB_OK;
+    }
+    uint64_t begin = (item - 1) * m->piece, n = embi_min(m->piece, m->next.n - begin);
+    char *at = m->next.rows + begin * m->row_bytes;
+    const char *rows;
+    emb_status status = make_piece(m, m->next.first + begin, n, at, &rows, err);
+    if (!status && rows != at)
+        memcpy(at, rows, n * m->row_bytes);
+    return status;
 }
 
-static emb_status put_blocks(struct making *m, struct embi_pool *pool, const emb_str *tokens,
-                             emb_err *err)
+/* Two blocks change places. */
+static emb_status put_blocks(struct making *m, struct embi_pool *pool, emb_err *err)
 {
+    char *room[2] = {m->rows.data, (char *)m->rows.data + BLOCK_PIECES * m->piece * m->row_bytes};
     emb_status status = EMB_OK;
-    uint64_t n;
-    for (m->first = 0; !status && m->first < m->rows.rows; m->first += n) {
-        n = embi_min(m->rows.rows - m->first, BLOCK_PIECES * m->piece);
-        status = embi_loop(pool, (n + m->piece - 1) / m->piece, fill_piece, m, err);
-        emb_block block = {m->rows.data, n, m->rows.dims, m->rows.dtype, 0};
-        if (!status)
-            status = put_rows(m->sink, &block, tokens ? tokens + m->first : NULL, err);
-    }
+    int turn = 0;
+    do {
+        uint64_t first = m->done.first + m->done.n;
+        m->next = (struct made){first, embi_min(m->rows.rows - first, BLOCK_PIECES * m->piece),
+                                room[turn]};
+        status = embi_loop(pool, 1 + (m->next.n + m->piece - 1) / m->piece, put_or_make, m, err);
+        m->done = m->next;
+        turn = 1 - turn;
+    } while (!status && m->done.n > 0);
     return status;
 }
 
@@ -328,15 +353,16 @@ emb_status emb_writer_put_made(emb_writer *w, const emb_block *rows, const emb_s
     emb_status status = take_rows(s, rows, &tokens, err);
     if (status)
         return status;
+    m.tokens = tokens;
     m.row_bytes = (size_t)emb_dtype_row_bytes(rows->dtype, rows->dims);
     m.piece = embi_max(1, MADE_BYTES / embi_max(m.row_bytes, 1));
     bool places = s->format->put == embi_sink_put && embi_io_can_extend(s->io);
     struct embi_pool *pool = rows->rows > m.piece ? s->env->pool : NULL;
-    size_t pieces = !places ? BLOCK_PIECES : pool ? (size_t)embi_pool_threads(pool) : 1;
+    size_t pieces = !places ? 2 * BLOCK_PIECES : pool ? (size_t)embi_pool_threads(pool) : 1;
     m.rows.data = malloc(pieces * m.piece * m.row_bytes + 1);
     if (!m.rows.data)
         return embi_fail_memory(err, pieces * m.piece * m.row_bytes, "rows");
-    status = places ? place_all(&m, pool, err) : put_blocks(&m, pool, tokens, err);
+    status = places ? place_all(&m, pool, err) : put_blocks(&m, pool, err);
     free(m.rows.data);
     return status;
 }
