@@ -52,6 +52,12 @@ static inline size_t embi_layout_row_bytes(const struct embi_layout *layout)
     return (size_t)emb_dtype_row_bytes(layout->dtype, layout->dims);
 }
 
+/* Byte of the file where a row begins. */
+static inline uint64_t embi_layout_row_at(const struct embi_layout *l, uint64_t row)
+{
+    return l->row_offsets ? l->row_offsets[row] : l->offset + row * l->row_stride;
+}
+
 /* What the user said about the file (emb_open_opts). */
 struct embi_read_opts {
     emb_dtype input_dtype;

@@ -142,18 +142,54 @@ emb_status emb_table_gather(const emb_table *t, const uint64_t *rows, size_t n, 
  * Rows on their way into a file
  */
 
+/* Bytes of a file for each row that is read from it, at least, or the rows are used where they are
+ * mapped. To map a row costs a fault of the page it is in and brings some of its neighbours, so with
+ * few rows reading is faster: with 8192 of [400000, 300] f32 in 16 ms of CPU time and not 43, and
+ * with as many again as here in about the same time (EPYC, family 23, 1200 to 16384 bytes a row). */
+#define READ_SHARE 16384
+
 struct source {
     const emb_table *table;
     const uint64_t *rows;
+    bool read;
     atomic_bool failed;
 };
+
+static bool worth_reading(const emb_table *t, size_t n)
+{
+    return embi_table_direct(t) && t->io->scheme->descriptor && n <= t->io->size / READ_SHARE;
+}
+
+static emb_status read_rows(const emb_table *t, const uint64_t *rows, emb_block *block,
+                            emb_err *err)
+{
+    const struct embi_layout *l = &t->layout;
+    size_t from_bytes = embi_layout_row_bytes(l);
+    size_t to_bytes = (size_t)emb_dtype_row_bytes(block->dtype, block->dims);
+    bool same = block->dtype == l->dtype;
+    char *dst = block->data, *scratch = same ? NULL : malloc(from_bytes + 1);
+    if (!same && !scratch)
+        return embi_fail_memory(err, from_bytes, "a row");
+    emb_status status = EMB_OK;
+    for (uint64_t i = 0; !status && i < block->rows; i++, dst += to_bytes) {
+        char *row = same ? dst : scratch;
+        status = embi_io_pread(t->io, row, from_bytes, embi_layout_row_at(l, rows[i]), err);
+        if (!status && !same)
+            status =
+                embi_convert(t->env->kern, dst, block->dtype, row, l->dtype, l->dims, NULL, err);
+    }
+    free(scratch);
+    return status;
+}
 
 static emb_status make_rows(void *arg, uint64_t first, emb_block *block, emb_err *err)
 {
     struct source *s = arg;
+    const uint64_t *rows = s->rows + first;
     size_t row_bytes = (size_t)emb_dtype_row_bytes(block->dtype, block->dims);
-    struct gather g = {s->table, s->rows + first, block->rows, block, row_bytes};
-    emb_status status = gather_range(&g, 0, block->rows, err);
+    struct gather g = {s->table, rows, block->rows, block, row_bytes};
+    emb_status status =
+        s->read ? read_rows(s->table, rows, block, err) : gather_range(&g, 0, block->rows, err);
     if (status)
         s->failed = true;
     return status;
@@ -173,7 +209,7 @@ emb_status emb_writer_put_rows(emb_writer *w, const emb_table *t, const uint64_t
     *reading = status != EMB_OK;
     for (size_t at = 0, step; !status && at < n; at += step) {
         step = embi_min(n - at, rows_at_once(t, n));
-        struct source s = {.table = t, .rows = rows + at};
+        struct source s = {.table = t, .rows = rows + at, .read = worth_reading(t, n)};
         emb_block block = {NULL, step, t->layout.dims, dtype, 0};
         status = embi_gather_check(t, s.rows, step, &block, err);
         *reading = status != EMB_OK;

@@ -137,8 +137,7 @@ static uint64_t row_extent(const struct embi_layout *l)
 
 static struct embi_span row_span(const struct embi_layout *l, uint64_t row)
 {
-    uint64_t at = l->row_offsets ? l->row_offsets[row] : l->offset + row * l->row_stride;
-    return (struct embi_span){at, row_extent(l)};
+    return (struct embi_span){embi_layout_row_at(l, row), row_extent(l)};
 }
 
 /* Are there rows that have to be brought? Those that are parsed were walked over: all is there. */
@@ -187,8 +186,7 @@ bool embi_table_even(const emb_table *t)
 
 const void *embi_table_row(const emb_table *t, uint64_t row)
 {
-    const struct embi_layout *l = &t->layout;
-    return t->map + (l->row_offsets ? l->row_offsets[row] : l->offset + row * l->row_stride);
+    return t->map + embi_layout_row_at(&t->layout, row);
 }
 
 void embi_table_forget(const emb_table *t, uint64_t first, uint64_t n)
