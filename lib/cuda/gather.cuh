@@ -116,7 +116,8 @@ __device__ inline void pool_column(const embi_pool_args &a, uint64_t bag, uint64
 #pragma unroll 4
     for (uint64_t i = begin; i < end; i++, first = false) {
         const uint64_t row = id_of(a.ids, i);
-        double x = type::read(device_row<typename type::code>(a.table, a.pitch, row)[column]);
+        const auto *from = device_row<typename type::code>(a.table, a.pitch, row);
+        double x = type::read(from[column]) * scale_of<TYPE>(from, a.dims, column);
         if (a.how == EMBI_CUDA_SUM)
             sum += weights ? weights[i] * x : x;
         else if (first || x > sum || x != x)
@@ -142,6 +143,8 @@ extern "C" __global__ void __launch_bounds__(EMBI_BLOCK_THREADS) embi_pool(const
         pool_bags<EMBI_CUDA_F32>(a);
     else if (a.type == EMBI_CUDA_F16)
         pool_bags<EMBI_CUDA_F16>(a);
+    else if (a.type == EMBI_CUDA_Q8_0)
+        pool_bags<EMBI_CUDA_Q8_0>(a);
     else
         pool_bags<EMBI_CUDA_BF16>(a);
 }

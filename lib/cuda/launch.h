@@ -3,7 +3,8 @@
  *
  * Addresses are of device memory and stand as uint64_t. Rows of a table lie `pitch` bytes apart, a
  * multiple of EMBI_PITCH, at an aligned address, and what lies behind a row is zero: kernels read
- * 16 bytes at a time and need not look where a row ends.
+ * 16 bytes at a time and need not look where a row ends. Of Q8_0 codes come first, a multiple of 32
+ * of them, then the scales (dev/cuda.h): a row of d numbers is d + d / 16 bytes, 4352 for 4096.
  */
 #ifndef EMBI_CUDA_LAUNCH_H
 #define EMBI_CUDA_LAUNCH_H
@@ -19,13 +20,34 @@ EMBI_BOTH static inline uint64_t embi_pitch_of(uint64_t row_bytes)
     return (row_bytes + EMBI_PITCH - 1) / EMBI_PITCH * EMBI_PITCH;
 }
 
+/* Of a number; of Q8_0, of its code. */
 EMBI_BOTH static inline uint32_t embi_cuda_type_bytes(uint32_t type)
 {
+    if (type == EMBI_CUDA_Q8_0)
+        return 1;
     return type == EMBI_CUDA_F64 ? 8 : type == EMBI_CUDA_F32 ? 4 : 2;
+}
+
+/* Numbers that a kernel finds in a row: those of its padding too, which are zero, but for Q8_0. */
+EMBI_BOTH static inline uint64_t embi_cuda_numbers(uint32_t type, uint64_t row_bytes)
+{
+    if (type == EMBI_CUDA_Q8_0)
+        return row_bytes / EMBI_CUDA_Q8_BYTES * EMBI_CUDA_Q8_NUMBERS;
+    return embi_pitch_of(row_bytes) / embi_cuda_type_bytes(type);
 }
 
 /* Threads of a block, of every kernel but the matrix one. */
 enum { EMBI_BLOCK_THREADS = 256, EMBI_WARP = 32 };
+
+/* Where number i of a query lies for kernels in which a lane takes 16 bytes of a row, `per_lane`
+ * numbers, at a time: 4 of each lane, then the next 4 of each, so that a warp reads 512 bytes of a
+ * query from one place. A query has EMBI_WARP * per_lane numbers, or a multiple. */
+EMBI_BOTH static inline uint64_t embi_query_place(uint64_t i, uint32_t per_lane)
+{
+    const uint64_t unit = i / per_lane, lane = unit % EMBI_WARP;
+    const uint64_t four = unit / EMBI_WARP * (per_lane / 4) + i % per_lane / 4;
+    return (four * EMBI_WARP + lane) * 4 + i % 4;
+}
 
 /* out[places[i]] = table[ids[i]] for n rows of row_bytes. */
 struct embi_gather_args {
@@ -80,25 +102,26 @@ struct embi_draw_args {
 
 /* norm2[r] = |table[r]|^2 in f32. */
 struct embi_norms_args {
-    uint64_t table, pitch, rows;
-    uint64_t norm2; /* [rows] f32 */
+    uint64_t table, pitch, rows, numbers; /* embi_cuda_numbers */
+    uint64_t norm2;                       /* [rows] f32        */
     uint32_t type;
 };
 
-/* out[q * ld + r] = queries[q] . table[r] in f32. Queries have the pitch of rows of f32 of so many
- * numbers as a row of the table has with its padding; theirs is zero too. */
+/* out[q * ld + r] = queries[q] . table[r] in f32. Queries have as many numbers as rows with their
+ * padding, or more, and theirs is zero too; for the kernels of few queries they lie as
+ * embi_query_place says. */
 struct embi_products_args {
-    uint64_t table, pitch, rows;
+    uint64_t table, pitch, rows, numbers;
     uint64_t queries, queries_pitch; /* [n] f32 */
     uint64_t out, ld;                /* ld in floats */
     uint32_t n, type;
 };
 
-/* The same by tensor cores, of f16 and bf16: queries are sums of two numbers of that type, with the
- * pitch of the table. */
+/* The same by tensor cores, of f16, bf16 and Q8_0: queries are sums of two numbers of that type, or
+ * of f16 for Q8_0. */
 struct embi_matrix_args {
-    uint64_t table, pitch, rows;
-    uint64_t high, low; /* [n] */
+    uint64_t table, pitch, rows, numbers;
+    uint64_t high, low, queries_pitch; /* [n] */
     uint64_t out, ld;
     uint32_t n, type;
 };
@@ -106,7 +129,8 @@ struct embi_matrix_args {
 enum { EMBI_MATRIX_ROWS = 64, EMBI_MATRIX_QUERIES = 64, EMBI_MATRIX_THREADS = 128 };
 enum { EMBI_TILE_ROWS = 64, EMBI_TILE_QUERIES = 64 };
 
-/* Numbers whose products a tensor core adds up before the sum goes to an f32 sum of its own. */
+/* Numbers whose products a tensor core adds up before the sum goes to an f32 sum of its own; of Q8_0
+ * those of one scale. */
 enum { EMBI_MATRIX_BLOCK = 128 };
 
 /* Of each query the rows whose key (ops/interval.h) may be among the k highest. Rows whose norm2 is

@@ -1,4 +1,4 @@
-/* matrix.cuh - products of rows and many queries by tensor cores, for f16 and bf16.
+/* matrix.cuh - products of rows and many queries by tensor cores, for f16, bf16 and Q8_0.
  *
  * A query is the sum of two numbers of the table's type, high and low, so that it keeps 16 bits (22
  * of f16) and both products are exact; four warps of a block have 16 rows each of a tile of 64, and
@@ -7,6 +7,9 @@
  * after EMBI_MATRIX_BLOCK numbers the sums go to f32 sums of their own: the host's bound is for
  * that. Where a lane has its part of a fragment: "Matrix fragments for mma.m16n8k16" of the PTX
  * manual.
+ *
+ * Codes of Q8_0 are exact in f16, and go to the tensor cores as such; a slab has the codes of one
+ * scale, which their sums are multiplied by as they are carried over.
  */
 #ifndef EMBI_CUDA_MATRIX_CUH
 #define EMBI_CUDA_MATRIX_CUH
@@ -20,8 +23,15 @@ enum {
     FRAGMENTS = EMBI_MATRIX_QUERIES / FRAGMENT_QUERIES
 };
 
+static_assert((int)SLAB_DEPTH == (int)EMBI_CUDA_Q8_NUMBERS, "a slab of codes has one scale a row");
+
 struct slab {
     uint16_t x[64][SLAB_STRIDE];
+};
+
+/* Those of the rows of a tile around one column. */
+struct scales {
+    float of[EMBI_MATRIX_ROWS];
 };
 
 /* Thread t brings 16 numbers of line t / 2; lines past the last one are zero. */
@@ -35,6 +45,22 @@ __device__ inline void load_slab(slab &s, uint64_t base, uint64_t pitch, uint64_
     uint4 *to = reinterpret_cast<uint4 *>(&s.x[line][at]);
     to[0] = there ? from[0] : make_uint4(0, 0, 0, 0);
     to[1] = there ? from[1] : make_uint4(0, 0, 0, 0);
+}
+
+/* The same of codes, which become f16, with the scale of each line. */
+__device__ inline void load_codes(slab &s, scales &by, const embi_matrix_args &a, uint64_t first,
+                                  uint64_t column)
+{
+    const unsigned line = threadIdx.x / 2, at = threadIdx.x % 2 * 16;
+    const bool there = first + line < a.rows;
+    const char *row = device_row<char>(a.table, a.pitch, there ? first + line : 0);
+    uint4 *to = reinterpret_cast<uint4 *>(&s.x[line][at]);
+    float x[16];
+    unit<EMBI_CUDA_Q8_0>::read(*reinterpret_cast<const uint4 *>(row + column + at), x);
+    to[0] = there ? unit<EMBI_CUDA_F16>::write(x) : make_uint4(0, 0, 0, 0);
+    to[1] = there ? unit<EMBI_CUDA_F16>::write(x + 8) : make_uint4(0, 0, 0, 0);
+    if (at == 0)
+        by.of[line] = there ? scale_of<EMBI_CUDA_Q8_0>(row, a.numbers, column) : 0;
 }
 
 __device__ inline uint32_t two_of(const slab &s, unsigned line, unsigned column)
@@ -52,10 +78,10 @@ __device__ inline void multiply_fragments(const uint32_t rows[4], const slab &qu
         const unsigned query = f * FRAGMENT_QUERIES + group;
         const uint32_t b[2] = {two_of(queries, query, column + pair),
                                two_of(queries, query, column + pair + 8)};
-        if constexpr (TYPE == EMBI_CUDA_F16)
-            native_mma_f16(sum[f], rows, b);
-        else
+        if constexpr (TYPE == EMBI_CUDA_BF16)
             native_mma_bf16(sum[f], rows, b);
+        else
+            native_mma_f16(sum[f], rows, b);
     }
 }
 
@@ -76,14 +102,15 @@ __device__ inline void multiply_slabs(const slab &rows, const slab &high, const 
     }
 }
 
-/* total += sum; sum = 0. */
-__device__ inline void carry_over(float total[FRAGMENTS][4], float sum[FRAGMENTS][4])
+/* total += scale * sum; sum = 0. The scales are those of the two rows that a lane has sums of. */
+__device__ inline void carry_over(float total[FRAGMENTS][4], float sum[FRAGMENTS][4],
+                                  const float scale[2])
 {
 #pragma unroll
     for (unsigned f = 0; f < FRAGMENTS; f++)
 #pragma unroll
         for (unsigned i = 0; i < 4; i++) {
-            total[f][i] += sum[f][i];
+            total[f][i] = fmaf(scale[i / 2], sum[f][i], total[f][i]);
             sum[f][i] = 0;
         }
 }
@@ -102,23 +129,34 @@ __device__ inline void store_fragments(const embi_matrix_args &a, uint64_t first
         }
 }
 
+/* Of codes the sums of each slab are carried over. */
 template <int TYPE>
-__device__ inline void matrix_of_tile(const embi_matrix_args &a, slab &rows, slab &high, slab &low)
+__device__ inline void matrix_of_tile(const embi_matrix_args &a, slab &rows, slab &high, slab &low,
+                                      [[maybe_unused]] scales &by)
 {
+    constexpr bool codes = TYPE == EMBI_CUDA_Q8_0;
     const uint64_t row = (uint64_t)blockIdx.x * EMBI_MATRIX_ROWS;
     const uint64_t query = (uint64_t)blockIdx.y * EMBI_MATRIX_QUERIES;
-    float total[FRAGMENTS][4] = {{0}}, sum[FRAGMENTS][4] = {{0}};
-    for (uint64_t c = 0; c < a.pitch / sizeof(uint16_t); c += SLAB_DEPTH) {
-        load_slab(rows, a.table, a.pitch, row, a.rows, c);
-        load_slab(high, a.high, a.pitch, query, a.n, c);
-        load_slab(low, a.low, a.pitch, query, a.n, c);
+    [[maybe_unused]] const unsigned mine = threadIdx.x / EMBI_WARP * 16 + lane_of_thread() / 4;
+    float total[FRAGMENTS][4] = {{0}}, sum[FRAGMENTS][4] = {{0}}, scale[2] = {1, 1};
+    for (uint64_t c = 0; c < a.numbers; c += SLAB_DEPTH) {
+        if constexpr (codes)
+            load_codes(rows, by, a, row, c);
+        else
+            load_slab(rows, a.table, a.pitch, row, a.rows, c);
+        load_slab(high, a.high, a.queries_pitch, query, a.n, c);
+        load_slab(low, a.low, a.queries_pitch, query, a.n, c);
         __syncthreads();
         multiply_slabs<TYPE>(rows, high, low, sum);
+        if constexpr (codes) {
+            scale[0] = by.of[mine];
+            scale[1] = by.of[mine + 8];
+        }
         __syncthreads();
-        if ((c + SLAB_DEPTH) % EMBI_MATRIX_BLOCK == 0)
-            carry_over(total, sum);
+        if (codes || (c + SLAB_DEPTH) % EMBI_MATRIX_BLOCK == 0)
+            carry_over(total, sum, scale);
     }
-    carry_over(total, sum);
+    carry_over(total, sum, scale);
     store_fragments(a, row, query, total);
 }
 
@@ -127,10 +165,13 @@ extern "C" __global__ void __launch_bounds__(EMBI_MATRIX_THREADS)
     embi_products_matrix(const embi_matrix_args a)
 {
     __shared__ __align__(16) slab rows, high, low;
+    __shared__ scales by;
     if (a.type == EMBI_CUDA_F16)
-        matrix_of_tile<EMBI_CUDA_F16>(a, rows, high, low);
+        matrix_of_tile<EMBI_CUDA_F16>(a, rows, high, low, by);
+    else if (a.type == EMBI_CUDA_Q8_0)
+        matrix_of_tile<EMBI_CUDA_Q8_0>(a, rows, high, low, by);
     else
-        matrix_of_tile<EMBI_CUDA_BF16>(a, rows, high, low);
+        matrix_of_tile<EMBI_CUDA_BF16>(a, rows, high, low, by);
 }
 
 #endif

@@ -104,7 +104,28 @@ template <> struct stored<EMBI_CUDA_BF16> {
     }
 };
 
-/* The numbers of 16 bytes of a type of 4 or 2 bytes. */
+/* Codes: a number is one of them times its scale. */
+template <> struct stored<EMBI_CUDA_Q8_0> {
+    using code = int8_t;
+    static __device__ float read(code x)
+    {
+        return x;
+    }
+};
+
+/* What the numbers of a row around `column` are multiples of. A code times its scale is exact in
+ * f32: 7 bits by 11. */
+template <int TYPE>
+__device__ inline float scale_of(const void *row, uint64_t numbers, uint64_t column)
+{
+    if constexpr (TYPE == EMBI_CUDA_Q8_0)
+        return native_f32_from_f16(__ldg(reinterpret_cast<const uint16_t *>(
+            static_cast<const char *>(row) + numbers + column / EMBI_CUDA_Q8_NUMBERS * 2)));
+    else
+        return 1;
+}
+
+/* The numbers of 16 bytes of a type of 4 or 2 bytes, or codes. */
 template <int TYPE> struct unit {
     static constexpr unsigned numbers = 16 / sizeof(typename stored<TYPE>::code);
 
@@ -114,6 +135,9 @@ template <int TYPE> struct unit {
         for (unsigned i = 0; i < 4; i++)
             if constexpr (TYPE == EMBI_CUDA_F32) {
                 x[i] = __uint_as_float(words[i]);
+            } else if constexpr (TYPE == EMBI_CUDA_Q8_0) {
+                for (unsigned j = 0; j < 4; j++)
+                    x[4 * i + j] = stored<TYPE>::read((int8_t)(words[i] >> 8 * j));
             } else {
                 x[2 * i] = stored<TYPE>::read((uint16_t)words[i]);
                 x[2 * i + 1] = stored<TYPE>::read((uint16_t)(words[i] >> 16));

@@ -2,6 +2,7 @@
  *
  * Few queries: a warp takes a row, each lane 16 bytes of it at a time, and the sums of the lanes
  * are joined at the end; the table is read once for every four queries, which is what it costs.
+ * Of Q8_0 the products of 16 codes are added up first, and that sum goes in times their scale.
  * Many: tiles of 64 rows and 64 queries in shared memory, 16 sums a thread. Sums run in any order;
  * the bound that goes with them is the host's (ops/search_device.c).
  */
@@ -14,18 +15,34 @@
  * Few queries
  */
 
+/* sum + the squares of 16 bytes of numbers. Those of codes, and of a scale, are exact. */
+template <int TYPE>
+__device__ inline float add_squares(float sum, const uint4 &from, [[maybe_unused]] float scale)
+{
+    if constexpr (TYPE == EMBI_CUDA_Q8_0) {
+        const unsigned words[4] = {from.x, from.y, from.z, from.w};
+        int squares = 0;
+        for (unsigned i = 0; i < 4; i++)
+            squares = __dp4a((int)words[i], (int)words[i], squares);
+        return fmaf(scale * scale, (float)squares, sum);
+    } else {
+        float x[unit<TYPE>::numbers];
+        unit<TYPE>::read(from, x);
+        for (unsigned i = 0; i < unit<TYPE>::numbers; i++)
+            sum = fmaf(x[i], x[i], sum);
+        return sum;
+    }
+}
+
 template <int TYPE> __device__ inline void norms_of_rows(const embi_norms_args &a)
 {
+    constexpr unsigned N = unit<TYPE>::numbers;
     for (uint64_t r = warp_of_thread(); r < a.rows; r += warps_of_grid()) {
         const uint4 *row = device_row<uint4>(a.table, a.pitch, r);
         float sum = 0;
 #pragma unroll 4
-        for (uint64_t u = lane_of_thread(); u < a.pitch / sizeof(uint4); u += EMBI_WARP) {
-            float x[unit<TYPE>::numbers];
-            unit<TYPE>::read(row[u], x);
-            for (unsigned i = 0; i < unit<TYPE>::numbers; i++)
-                sum = fmaf(x[i], x[i], sum);
-        }
+        for (uint64_t u = lane_of_thread(); u < a.numbers / N; u += EMBI_WARP)
+            sum = add_squares<TYPE>(sum, row[u], scale_of<TYPE>(row, a.numbers, u * N));
         sum = warp_sum(sum);
         if (lane_of_thread() == 0)
             device<float>(a.norm2)[r] = sum;
@@ -38,8 +55,24 @@ extern "C" __global__ void __launch_bounds__(EMBI_BLOCK_THREADS) embi_norms(cons
         norms_of_rows<EMBI_CUDA_F32>(a);
     else if (a.type == EMBI_CUDA_F16)
         norms_of_rows<EMBI_CUDA_F16>(a);
+    else if (a.type == EMBI_CUDA_Q8_0)
+        norms_of_rows<EMBI_CUDA_Q8_0>(a);
     else
         norms_of_rows<EMBI_CUDA_BF16>(a);
+}
+
+/* sum + x . y, where y [N] lies as embi_query_place says, from its first four numbers on. */
+template <unsigned N>
+__device__ inline float add_products(float sum, const float x[N], const uint4 *y)
+{
+#pragma unroll
+    for (unsigned four = 0; four < N / 4; four++) {
+        float z[4];
+        unit<EMBI_CUDA_F32>::read(__ldg(y + four * EMBI_WARP), z);
+        for (unsigned i = 0; i < 4; i++)
+            sum = fmaf(x[4 * four + i], z[i], sum);
+    }
+    return sum;
 }
 
 /* The part of a lane in the products of one row with QUERIES queries. */
@@ -49,14 +82,18 @@ __device__ inline void lane_products(const embi_products_args &a, const uint4 *r
 {
     constexpr unsigned N = unit<TYPE>::numbers;
 #pragma unroll 4
-    for (uint64_t u = lane_of_thread(); u < a.pitch / sizeof(uint4); u += EMBI_WARP) {
+    for (uint64_t u = lane_of_thread(); u < a.numbers / N; u += EMBI_WARP) {
         float x[N];
         unit<TYPE>::read(__ldcs(row + u), x);
+        [[maybe_unused]] const float scale = scale_of<TYPE>(row, a.numbers, u * N);
 #pragma unroll
         for (unsigned q = 0; q < QUERIES; q++) {
-            const float *y = device_row<float>(a.queries, a.queries_pitch, q) + u * N;
-            for (unsigned i = 0; i < N; i++)
-                sum[q] = fmaf(x[i], y[i], sum[q]);
+            const uint4 *y = device_row<uint4>(a.queries, a.queries_pitch, q) +
+                             (u - lane_of_thread()) * (N / 4) + lane_of_thread();
+            if constexpr (TYPE == EMBI_CUDA_Q8_0)
+                sum[q] = fmaf(scale, add_products<N>(0, x, y), sum[q]);
+            else
+                sum[q] = add_products<N>(sum[q], x, y);
         }
     }
 }
@@ -82,6 +119,8 @@ template <unsigned QUERIES> __device__ inline void products_of_types(const embi_
         products_of_rows<EMBI_CUDA_F32, QUERIES>(a);
     else if (a.type == EMBI_CUDA_F16)
         products_of_rows<EMBI_CUDA_F16, QUERIES>(a);
+    else if (a.type == EMBI_CUDA_Q8_0)
+        products_of_rows<EMBI_CUDA_Q8_0, QUERIES>(a);
     else
         products_of_rows<EMBI_CUDA_BF16, QUERIES>(a);
 }
@@ -112,14 +151,15 @@ struct tile {
 /* Thread t brings four numbers of line t / 4; lines past the last one are zero. */
 template <int TYPE>
 __device__ inline void load_tile(tile &t, uint64_t base, uint64_t pitch, uint64_t first,
-                                 uint64_t lines, uint64_t column)
+                                 uint64_t lines, uint64_t numbers, uint64_t column)
 {
     using code = typename stored<TYPE>::code;
     const unsigned line = threadIdx.x / 4, at = threadIdx.x % 4 * 4;
     const bool there = first + line < lines;
-    const code *from = device_row<code>(base, pitch, there ? first + line : 0) + column + at;
+    const code *row = device_row<code>(base, pitch, there ? first + line : 0);
+    const float scale = scale_of<TYPE>(row, numbers, column);
     for (unsigned i = 0; i < 4; i++)
-        t.x[at + i][line] = there ? stored<TYPE>::read(from[i]) : 0.0f;
+        t.x[at + i][line] = there ? stored<TYPE>::read(row[column + at + i]) * scale : 0.0f;
 }
 
 /* Thread (i, j) of 16 by 16 has the products of rows 4i .. and queries 4j ... */
@@ -150,11 +190,10 @@ __device__ inline void products_of_tile(const embi_products_args &a, tile &rows,
 {
     const uint64_t row = (uint64_t)blockIdx.x * EMBI_TILE_ROWS;
     const uint64_t query = (uint64_t)blockIdx.y * EMBI_TILE_QUERIES;
-    const uint64_t columns = a.pitch / sizeof(typename stored<TYPE>::code);
     float sum[4][4] = {{0}};
-    for (uint64_t c = 0; c < columns; c += TILE_DEPTH) {
-        load_tile<TYPE>(rows, a.table, a.pitch, row, a.rows, c);
-        load_tile<EMBI_CUDA_F32>(queries, a.queries, a.queries_pitch, query, a.n, c);
+    for (uint64_t c = 0; c < a.numbers; c += TILE_DEPTH) {
+        load_tile<TYPE>(rows, a.table, a.pitch, row, a.rows, a.numbers, c);
+        load_tile<EMBI_CUDA_F32>(queries, a.queries, a.queries_pitch, query, a.n, a.numbers, c);
         __syncthreads();
         multiply_tile(rows, queries, sum);
         __syncthreads();
@@ -171,6 +210,8 @@ extern "C" __global__ void __launch_bounds__(EMBI_BLOCK_THREADS)
         products_of_tile<EMBI_CUDA_F32>(a, rows, queries);
     else if (a.type == EMBI_CUDA_F16)
         products_of_tile<EMBI_CUDA_F16>(a, rows, queries);
+    else if (a.type == EMBI_CUDA_Q8_0)
+        products_of_tile<EMBI_CUDA_Q8_0>(a, rows, queries);
     else
         products_of_tile<EMBI_CUDA_BF16>(a, rows, queries);
 }

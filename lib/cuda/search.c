@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW 12 /* queries that are multiplied four at a time         */
+#define FEW 12 /* queries that are multiplied four at a time */
 
 struct search {
     struct embi_cuda_table *table;
@@ -18,36 +18,63 @@ struct search {
     struct embi_odd_args odd;
 };
 
-/* Numbers of a row with its padding. */
 static uint64_t numbers_of(const struct embi_cuda_table *t)
 {
-    return t->pitch / embi_cuda_type_bytes(t->rows.type);
+    return embi_cuda_numbers(t->rows.type, t->rows.row_bytes);
+}
+
+/* d */
+static uint64_t dims_of(const struct embi_cuda_table *t)
+{
+    return t->rows.type == EMBI_CUDA_Q8_0 ? numbers_of(t)
+                                          : t->rows.row_bytes / embi_cuda_type_bytes(t->rows.type);
+}
+
+static bool few(const struct search *s)
+{
+    return !s->what->matrix && s->what->n <= FEW;
+}
+
+/* Numbers that a lane takes of a row at a time. */
+static uint32_t per_lane(const struct embi_cuda_table *t)
+{
+    return 16 / embi_cuda_type_bytes(t->rows.type);
+}
+
+/* Numbers of a query with its padding: what rows have, or what lies as embi_query_place says. */
+static uint64_t query_numbers(const struct search *s)
+{
+    const uint64_t n = numbers_of(s->table), all = (uint64_t)per_lane(s->table) * EMBI_WARP;
+    return few(s) ? (n + all - 1) / all * all : n;
 }
 
 /* ------------------------------------------------------------------------------------------------
  * Queries
  */
 
-/* Of f32, with as many zeros behind each as rows have. */
+/* Of f32; `to` is zero. */
 static void pad(const struct search *s, float *to)
 {
-    const uint64_t d = s->table->rows.row_bytes / embi_cuda_type_bytes(s->table->rows.type);
+    const uint64_t n = query_numbers(s), d = dims_of(s->table);
+    const uint32_t lane = per_lane(s->table);
     for (uint32_t q = 0; q < s->what->n; q++)
-        memcpy(to + q * numbers_of(s->table), s->what->queries + q * d, d * sizeof *to);
+        for (uint64_t i = 0; i < d; i++)
+            to[q * n + (few(s) ? embi_query_place(i, lane) : i)] = s->what->queries[q * d + i];
 }
 
-/* The number of the table's type nearest to x, and what it stands for. */
+/* The number nearest to x of the type that tensor cores multiply, and what it stands for. */
 static uint16_t nearest(const struct embi_cuda_table *t, float x, float *value)
 {
-    uint16_t code = t->rows.type == EMBI_CUDA_F16 ? embi_f16_from_f32(x) : embi_bf16_from_f32(x);
-    *value = t->rows.type == EMBI_CUDA_F16 ? embi_f32_from_f16(code) : embi_f32_from_bf16(code);
+    const bool bf16 = t->rows.type == EMBI_CUDA_BF16;
+    uint16_t code = bf16 ? embi_bf16_from_f32(x) : embi_f16_from_f32(x);
+    *value = bf16 ? embi_f32_from_bf16(code) : embi_f32_from_f16(code);
     return code;
 }
 
-/* As sums of two numbers of the table's type; the rest is exact in f32. */
+/* As sums of two numbers of that type; the rest is exact in f32. */
 static void split(const struct search *s, uint16_t *high, uint16_t *low)
 {
-    const uint64_t n = numbers_of(s->table), d = s->table->rows.row_bytes / sizeof *high;
+    const uint64_t n = query_numbers(s), d = dims_of(s->table);
     for (uint32_t q = 0; q < s->what->n; q++)
         for (uint64_t i = 0; i < d; i++) {
             float x = s->what->queries[q * d + i], first, second;
@@ -60,10 +87,10 @@ static void split(const struct search *s, uint16_t *high, uint16_t *low)
 static int send_queries(struct search *s, void *host, struct embi_cuda_fault *fault)
 {
     struct embi_cuda_device *d = s->table->device;
-    const uint64_t all = s->what->n * numbers_of(s->table);
+    const uint64_t all = s->what->n * query_numbers(s);
+    s->queries_pitch = query_numbers(s) * (s->what->matrix ? sizeof(uint16_t) : sizeof(float));
     if (!s->what->matrix) {
         pad(s, host);
-        s->queries_pitch = numbers_of(s->table) * sizeof(float);
         return embi_cuda_device_send(d, EMBI_BUFFER_QUERIES, host, all * sizeof(float), &s->queries,
                                      fault);
     }
@@ -152,6 +179,7 @@ static int norms(const struct search *s, const struct embi_cuda_window *w,
     const struct embi_norms_args args = {.table = w->at,
                                          .pitch = s->table->pitch,
                                          .rows = w->rows,
+                                         .numbers = numbers_of(s->table),
                                          .norm2 = s->select.norm2,
                                          .type = s->table->rows.type};
     return embi_cuda_device_launch(
@@ -170,8 +198,10 @@ static int multiply_by_matrix(const struct search *s, const struct embi_cuda_win
     const struct embi_matrix_args args = {.table = w->at,
                                           .pitch = s->table->pitch,
                                           .rows = w->rows,
+                                          .numbers = numbers_of(s->table),
                                           .high = s->queries,
                                           .low = s->low,
+                                          .queries_pitch = s->queries_pitch,
                                           .out = s->select.dots,
                                           .ld = s->ld,
                                           .n = s->what->n,
@@ -206,6 +236,7 @@ static int multiply(const struct search *s, const struct embi_cuda_window *w,
     const struct embi_products_args args = {.table = w->at,
                                             .pitch = s->table->pitch,
                                             .rows = w->rows,
+                                            .numbers = numbers_of(s->table),
                                             .queries = s->queries,
                                             .queries_pitch = s->queries_pitch,
                                             .out = s->select.dots,
@@ -214,7 +245,7 @@ static int multiply(const struct search *s, const struct embi_cuda_window *w,
                                             .type = s->table->rows.type};
     if (s->what->matrix)
         return multiply_by_matrix(s, w, fault);
-    if (s->what->n <= FEW)
+    if (few(s))
         return multiply_few(s, args, fault);
     return embi_cuda_device_launch(s->table->device, embi_products_tile_kernel, &args,
                                    tiles(w->rows, EMBI_TILE_ROWS),
@@ -302,7 +333,7 @@ int embi_cuda_table_search(struct embi_cuda_table *table, const struct embi_cuda
     s.select.metric = search->metric;
     s.select.farthest = search->farthest;
     s.ld = window_rows(&s);
-    void *host = calloc(search->n * numbers_of(table), sizeof(float));
+    void *host = calloc(search->n * query_numbers(&s), sizeof(float));
     uint32_t *counts = calloc(search->n + (size_t)1, sizeof *counts);
     int result = EMBI_CUDA_DONE;
     if (!host || !counts)

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /* Grows with every change of what is below: a plugin of another number is not used. */
-#define EMBI_CUDA_ABI 1
+#define EMBI_CUDA_ABI 2
 
 enum embi_cuda_result {
     EMBI_CUDA_DONE,
@@ -30,14 +30,18 @@ struct embi_cuda_fault {
     char msg[200];
 };
 
-/* Types that kernels compute with. Bytes are gathered alone. */
+/* Types that kernels compute with. Bytes are gathered alone. A row of Q8_0 has its codes first, an
+ * int8 each, then its scales, an f16 for every EMBI_CUDA_Q8_NUMBERS of them: codes then are 16 bytes
+ * at a time, which they are not in a file, where each scale stands before its codes. */
 enum embi_cuda_type {
     EMBI_CUDA_F64,
     EMBI_CUDA_F32,
     EMBI_CUDA_F16,
     EMBI_CUDA_BF16,
+    EMBI_CUDA_Q8_0,
     EMBI_CUDA_BYTES
 };
+enum { EMBI_CUDA_Q8_NUMBERS = 32, EMBI_CUDA_Q8_BYTES = 34 };
 
 /* Writes rows first .. first+n-1 to `to`, `pitch` bytes apart, and zeros behind each of them up to
  * the pitch; false: it could not. */
@@ -69,7 +73,7 @@ struct embi_cuda_search {
     uint32_t n, cap;
     enum embi_cuda_metric metric;
     bool farthest;
-    bool matrix; /* by tensor cores: the table is f16 or bf16 */
+    bool matrix; /* by tensor cores: the table is f16, bf16 or Q8_0 */
 };
 
 /* A row that may be among the best of its query. */

@@ -14,24 +14,31 @@
 
 #define LEAST_MATRIX 16 /* queries that fill enough of a tile for tensor cores */
 #define LEAST_HITS   1024
-#define MATRIX_BLOCK 128 /* numbers whose products a tensor core adds up: lib/cuda/launch.h */
+
+/* Numbers whose products a tensor core adds up (lib/cuda/launch.h); of q8_0 those of one scale. */
+#define MATRIX_BLOCK   128
+#define CODES_OF_SCALE 32
 
 /* Tensor cores add products exactly, then cut the sum to about 23 bits; of how many products at a
  * time, and in what order, is not said (Fasi et al., "Numerical behavior of NVIDIA tensor cores",
- * PeerJ CS 2021). Taken here: every one of the 2 MATRIX_BLOCK additions of a block loses 2^-22 of
- * the largest sum, and those between blocks round as f32 does. A query as two numbers of the type
- * keeps 2^-17 of bf16, and of f16 2^-22 where nothing is below its smallest number, 2^-24. */
+ * PeerJ CS 2021). Taken here: every one of the 2 n additions of a block of n loses 2^-22 of the
+ * largest sum, and those between blocks round as f32 does. A query as two numbers of the type
+ * keeps 2^-17 of bf16, and of f16 2^-22 where nothing is below its smallest number, 2^-24.
+ *
+ * Codes of q8_0 are exact in f16, and queries go with them as for f16. The sum of a block is
+ * multiplied by the block's scale in the same rounding that adds it to the others, so the bound is
+ * that of blocks of 32. */
 static double matrix_bound(emb_dtype dtype, uint32_t d)
 {
-    uint32_t blocks = d / MATRIX_BLOCK + 1;
-    double sums = 2 * MATRIX_BLOCK * 0x1p-22 + blocks * 0x1p-24;
+    uint32_t block = dtype == EMB_Q8_0 ? CODES_OF_SCALE : MATRIX_BLOCK, blocks = d / block + 1;
+    double sums = 2 * block * 0x1p-22 + blocks * 0x1p-24;
     double query = dtype == EMB_BF16 ? 0x1p-17 : 0x1p-22 + 0x1p-24 * sqrt((double)d);
     return 1.02 * (sums + query);
 }
 
 double embi_device_bound(emb_dtype dtype, uint32_t d, size_t n, bool *matrix)
 {
-    *matrix = n >= LEAST_MATRIX && (dtype == EMB_F16 || dtype == EMB_BF16);
+    *matrix = n >= LEAST_MATRIX && (dtype == EMB_F16 || dtype == EMB_BF16 || dtype == EMB_Q8_0);
     double lanes = embi_dot_bound(d); /* of norms, and of the products with few queries */
     return fmax(lanes, *matrix ? matrix_bound(dtype, d) : embi_any_order_bound(d));
 }

@@ -1,6 +1,7 @@
 /* device.c - see device.h. */
 #include "table/device.h"
 
+#include "num/blocks.h"
 #include "num/dtype.h"
 #include "util/err.h"
 #include "util/loop.h"
@@ -33,17 +34,30 @@ struct fill {
     unsigned char *to;
 };
 
+/* Room for a row of blocks, which a device has in another order; *room is NULL for every other type.
+ */
+static emb_status row_of_blocks(emb_dtype dtype, uint64_t row_bytes, unsigned char **room,
+                                emb_err *err)
+{
+    *room = dtype == EMB_Q8_0 ? malloc(row_bytes + 1) : NULL;
+    return dtype == EMB_Q8_0 && !*room ? embi_fail_memory(err, row_bytes, "a row") : EMB_OK;
+}
+
 static emb_status fill_item(void *arg, size_t item, int worker, emb_err *err)
 {
     const struct fill *f = arg;
     uint64_t end = embi_min((item + 1) * ITEM_ROWS, f->n);
-    emb_status status = EMB_OK;
+    unsigned char *blocks;
+    emb_status status = row_of_blocks(f->as, f->row_bytes, &blocks, err);
     (void)worker;
     for (uint64_t i = item * ITEM_ROWS; !status && i < end; i++) {
         unsigned char *row = f->to + i * f->pitch;
-        status = embi_fetch(f->table, f->first + i, 1, f->as, row, err);
+        status = embi_fetch(f->table, f->first + i, 1, f->as, blocks ? blocks : row, err);
+        if (blocks && !status)
+            embi_q8_0_split(row, blocks, f->row_bytes);
         memset(row + f->row_bytes, 0, f->pitch - f->row_bytes);
     }
+    free(blocks);
     return status;
 }
 
@@ -63,7 +77,7 @@ static bool fill_rows(void *arg, uint64_t first, uint64_t n, void *to, uint64_t 
 
 emb_dtype embi_device_dtype(emb_dtype stored)
 {
-    return stored == EMB_F16 || stored == EMB_BF16 ? stored : EMB_F32;
+    return stored == EMB_F16 || stored == EMB_BF16 || stored == EMB_Q8_0 ? stored : EMB_F32;
 }
 
 enum embi_cuda_type embi_device_type(emb_dtype dtype)
@@ -73,6 +87,7 @@ enum embi_cuda_type embi_device_type(emb_dtype dtype)
     case EMB_F32: return EMBI_CUDA_F32;
     case EMB_F16: return EMBI_CUDA_F16;
     case EMB_BF16: return EMBI_CUDA_BF16;
+    case EMB_Q8_0: return EMBI_CUDA_Q8_0;
     default: return EMBI_CUDA_BYTES;
     }
 }
@@ -172,17 +187,22 @@ static emb_status put_item(void *arg, size_t item, int worker, emb_err *err)
     const struct embi_device_sink *s = arg;
     uint64_t end = embi_min((item + 1) * ITEM_ROWS, s->n);
     size_t row_bytes = (size_t)emb_dtype_row_bytes(s->dtype, s->dst->dims);
-    emb_status status = EMB_OK;
+    unsigned char *blocks;
+    emb_status status = row_of_blocks(s->dtype, row_bytes, &blocks, err);
     (void)worker;
     for (uint64_t i = item * ITEM_ROWS; !status && i < end; i++) {
         unsigned char *to = (unsigned char *)s->dst->data + (s->first + i) * s->stride;
         const unsigned char *row = s->from + i * s->pitch;
+        if (blocks)
+            embi_q8_0_join(blocks, row, row_bytes);
+        row = blocks ? blocks : row;
         if (s->dst->dtype == s->dtype)
             memcpy(to, row, row_bytes);
         else
             status = embi_convert(s->env->kern, to, s->dst->dtype, row, s->dtype, s->dst->dims,
                                   NULL, err);
     }
+    free(blocks);
     return status;
 }
 

@@ -1,7 +1,8 @@
 /* device.h - a table on a device: what of it was copied there, and rows gathered there.
  *
  * A device has a table in up to two forms: as stored, for rows, and as numbers that its kernels
- * compute with, which is the same thing for f32, f16 and bf16, and f32 for every other type.
+ * compute with, which is the same thing for f32, f16, bf16 and q8_0, and f32 for every other type.
+ * Rows of q8_0 lie there, and come back, with all codes first (dev/cuda.h).
  */
 #ifndef EMBI_TABLE_DEVICE_H
 #define EMBI_TABLE_DEVICE_H
@@ -11,7 +12,8 @@
 
 enum embi_form { EMBI_AS_STORED, EMBI_AS_NUMBERS, EMBI_FORMS };
 
-/* Writes rows as elements of type `as`, `pitch` bytes apart and zeros between them. */
+/* Writes rows as elements of type `as`, as a device has them: `pitch` bytes apart and zeros between
+ * them. */
 emb_status embi_device_fill(const emb_table *table, emb_dtype as, uint64_t first, uint64_t n,
                             void *to, uint64_t pitch, emb_err *err);
 

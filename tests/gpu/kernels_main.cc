@@ -87,19 +87,42 @@ void put_value(enum embi_cuda_type type, unsigned char *p, double x)
         memcpy(p, &h, sizeof h);
 }
 
-/* A table of random numbers as launch.h wants it. */
+uint64_t row_bytes_of(enum embi_cuda_type type, uint64_t dims)
+{
+    return type == EMBI_CUDA_Q8_0 ? dims / 32 * 34 : dims * embi_cuda_type_bytes(type);
+}
+
+/* A table of random numbers as launch.h wants it: of Q8_0 codes, and then scales, of all sizes. */
 struct table {
     enum embi_cuda_type type;
     uint64_t rows, dims, bytes, pitch;
     memory m;
     table(enum embi_cuda_type t, uint64_t v, uint64_t d)
-        : type(t), rows(v), dims(d), bytes(d * embi_cuda_type_bytes(t)),
-          pitch(embi_pitch_of(bytes)), m(v * pitch)
+        : type(t), rows(v), dims(d), bytes(row_bytes_of(t, d)), pitch(embi_pitch_of(bytes)),
+          m(v * pitch)
     {
         memset(m.at, 0, m.bytes);
         for (uint64_t r = 0; r < v; r++)
             for (uint64_t c = 0; c < d; c++)
-                put_value(t, at(r, c), random_number());
+                if (t == EMBI_CUDA_Q8_0)
+                    *at(r, c) = (unsigned char)random_bits();
+                else
+                    put_value(t, at(r, c), random_number());
+        for (uint64_t r = 0; t == EMBI_CUDA_Q8_0 && r < v; r++)
+            for (uint64_t c = 0; c < d; c += 32)
+                put_value(EMBI_CUDA_F16, scale_at(r, c), ldexp(random_number(), (int)(c % 10) - 7));
+    }
+    unsigned char *scale_at(uint64_t r, uint64_t c) const
+    {
+        return m.at + r * pitch + dims + c / 32 * 2;
+    }
+    /* One number, or of Q8_0 all that it shares its scale with, becomes NaN. */
+    void spoil(uint64_t r, uint64_t c) const
+    {
+        if (type == EMBI_CUDA_Q8_0)
+            put_value(EMBI_CUDA_F16, scale_at(r, c), NAN);
+        else
+            put_value(type, at(r, c), NAN);
     }
     unsigned char *at(uint64_t r, uint64_t c) const
     {
@@ -107,6 +130,8 @@ struct table {
     }
     double value(uint64_t r, uint64_t c) const
     {
+        if (type == EMBI_CUDA_Q8_0)
+            return value_of(EMBI_CUDA_F16, scale_at(r, c)) * (int8_t)*at(r, c);
         return value_of(type, at(r, c));
     }
     uint64_t address() const
@@ -132,6 +157,14 @@ std::vector<uint64_t> random_ids(size_t n, uint64_t below)
 const enum embi_cuda_type small_types[] = {EMBI_CUDA_F32, EMBI_CUDA_F16, EMBI_CUDA_BF16};
 const enum embi_cuda_type all_types[] = {EMBI_CUDA_F64, EMBI_CUDA_F32, EMBI_CUDA_F16,
                                          EMBI_CUDA_BF16};
+const enum embi_cuda_type search_types[] = {EMBI_CUDA_F32, EMBI_CUDA_F16, EMBI_CUDA_BF16,
+                                            EMBI_CUDA_Q8_0};
+
+/* The next width that the type has. */
+uint64_t width_of(enum embi_cuda_type type, uint64_t dims)
+{
+    return type == EMBI_CUDA_Q8_0 ? (dims + 31) / 32 * 32 : dims;
+}
 
 /* -------------------------------------------------------------------------------------------------
  * The shim itself: what must not pass
@@ -307,7 +340,7 @@ void pool(enum embi_cuda_type type, uint32_t dims, enum embi_cuda_pooling how, b
     for (double &w : weights)
         w = random_number();
     if (how == EMBI_CUDA_MAX)
-        put_value(type, t.at(ids[3], 0), NAN);
+        t.spoil(ids[3], 0);
     struct embi_pool_args args = {t.address(),
                                   t.pitch,
                                   address(ids.data()),
@@ -341,6 +374,9 @@ void pools()
             pool(type, dims, EMBI_CUDA_SUM, true);
             pool(type, dims, EMBI_CUDA_MAX, false);
         }
+    pool(EMBI_CUDA_Q8_0, 32, EMBI_CUDA_SUM, false);
+    pool(EMBI_CUDA_Q8_0, 320, EMBI_CUDA_SUM, true);
+    pool(EMBI_CUDA_Q8_0, 96, EMBI_CUDA_MAX, false);
 }
 
 /* -------------------------------------------------------------------------------------------------
@@ -468,27 +504,73 @@ struct products {
     }
 };
 
-/* Queries with the padding that rows have. */
-std::vector<float> padded(const products &p)
+/* Queries with the padding that rows have, or more. */
+struct padded {
+    uint64_t numbers, per_lane;
+    memory m;
+    padded(const products &p, bool tiles)
+        : numbers(embi_cuda_numbers(p.t.type, p.t.bytes)),
+          per_lane(16 / embi_cuda_type_bytes(p.t.type)),
+          m(p.queries.rows * pitch_of(tiles, numbers, per_lane))
+    {
+        const uint64_t pitch = pitch_of(tiles, numbers, per_lane);
+        memset(m.at, 0, m.bytes);
+        for (uint64_t i = 0; i < p.queries.rows; i++)
+            for (uint64_t c = 0; c < p.t.dims; c++) {
+                const uint64_t place = tiles ? c : embi_query_place(c, (uint32_t)per_lane);
+                put_value(EMBI_CUDA_F32, m.at + i * pitch + place * 4, p.queries.value(i, c));
+            }
+    }
+    static uint64_t pitch_of(bool tiles, uint64_t numbers, uint64_t per_lane)
+    {
+        const uint64_t all = 32 * per_lane;
+        return 4 * (tiles ? numbers : (numbers + all - 1) / all * all);
+    }
+    uint64_t pitch(bool tiles) const
+    {
+        return pitch_of(tiles, numbers, per_lane);
+    }
+};
+
+/* Some places by hand, and that no two numbers share one. */
+void query_places()
 {
-    const uint64_t numbers = p.t.pitch / embi_cuda_type_bytes(p.t.type);
-    std::vector<float> q(p.queries.rows * numbers + 4, 0);
-    for (uint64_t i = 0; i < p.queries.rows; i++)
-        for (uint64_t c = 0; c < p.t.dims; c++)
-            q[i * numbers + c] = (float)p.queries.value(i, c);
-    return q;
+    const struct {
+        uint32_t per_lane;
+        uint64_t i, place;
+    } known[] = {{4, 5, 5},      {4, 131, 131},  {8, 3, 3},     {8, 4, 128}, {8, 8, 4},
+                 {8, 255, 255},  {8, 256, 256},  {16, 4, 128},  {16, 16, 4}, {16, 13, 385},
+                 {16, 511, 511}, {16, 520, 768}, {16, 529, 517}};
+    for (const auto &k : known)
+        CHECK(embi_query_place(k.i, k.per_lane) == k.place, "%u a lane, number %llu", k.per_lane,
+              (unsigned long long)k.i);
+    for (uint32_t per_lane : {4u, 8u, 16u}) {
+        std::vector<bool> taken(64 * per_lane, false);
+        for (uint64_t i = 0; i < taken.size(); i++) {
+            const uint64_t place = embi_query_place(i, per_lane);
+            CHECK(place < taken.size() && !taken[place], "%u a lane, number %llu", per_lane,
+                  (unsigned long long)i);
+            taken[place % taken.size()] = true;
+        }
+    }
 }
 
 void f32_products(enum embi_cuda_type type, enum embi_cuda_kernel kernel, uint64_t rows,
                   uint64_t dims, uint64_t n)
 {
     products p(type, rows, dims, n);
-    const std::vector<float> queries = padded(p);
-    const uint64_t numbers = p.t.pitch / embi_cuda_type_bytes(type);
-    const struct embi_products_args args = {
-        p.t.address(),         p.t.pitch, rows,        address(queries.data()), numbers * 4,
-        address(p.out.data()), p.ld,      (uint32_t)n, (uint32_t)type};
     const bool tiles = kernel == embi_products_tile_kernel;
+    const padded queries(p, tiles);
+    const struct embi_products_args args = {p.t.address(),
+                                            p.t.pitch,
+                                            rows,
+                                            queries.numbers,
+                                            address(queries.m.at),
+                                            queries.pitch(tiles),
+                                            address(p.out.data()),
+                                            p.ld,
+                                            (uint32_t)n,
+                                            (uint32_t)type};
     if (rows > 0)
         launch(kernel, args, tiles ? (unsigned)(rows + 63) / 64 : 2,
                tiles ? (unsigned)(n + 63) / 64 : 1);
@@ -497,36 +579,39 @@ void f32_products(enum embi_cuda_type type, enum embi_cuda_kernel kernel, uint64
 
 void matrix_products(enum embi_cuda_type type, uint64_t rows, uint64_t dims, uint64_t n)
 {
+    const enum embi_cuda_type part = type == EMBI_CUDA_Q8_0 ? EMBI_CUDA_F16 : type;
     products p(type, rows, dims, n);
-    table high(type, n, dims), low(type, n, dims);
+    table high(part, n, dims), low(part, n, dims);
     for (uint64_t q = 0; q < n; q++)
         for (uint64_t c = 0; c < dims; c++) {
             const double x = p.queries.value(q, c);
-            put_value(type, high.at(q, c), x);
-            put_value(type, low.at(q, c), x - high.value(q, c));
+            put_value(part, high.at(q, c), x);
+            put_value(part, low.at(q, c), x - high.value(q, c));
         }
-    const struct embi_matrix_args args = {p.t.address(),  p.t.pitch,     rows,
-                                          high.address(), low.address(), address(p.out.data()),
-                                          p.ld,           (uint32_t)n,   (uint32_t)type};
+    const struct embi_matrix_args args = {
+        p.t.address(),  p.t.pitch,     rows,          embi_cuda_numbers(type, p.t.bytes),
+        high.address(), low.address(), high.pitch,    address(p.out.data()),
+        p.ld,           (uint32_t)n,   (uint32_t)type};
     launch(embi_products_matrix_kernel, args, (unsigned)(rows + 63) / 64, (unsigned)(n + 63) / 64);
-    p.compare("matrix", 0x1p-17 + 4e-7 * sqrt((double)dims));
+    p.compare("matrix", (type == EMBI_CUDA_BF16 ? 0x1p-17 : 0x1p-21) + 4e-7 * sqrt((double)dims));
 }
 
 void all_products()
 {
-    for (enum embi_cuda_type type : small_types) {
-        for (uint64_t dims : {1, 31, 300})
+    query_places();
+    for (enum embi_cuda_type type : search_types) {
+        for (uint64_t dims : {1, 31, 300, 1200})
             for (uint64_t rows : {0, 1, 33, 70}) {
-                f32_products(type, embi_products_one_kernel, rows, dims, 1);
-                f32_products(type, embi_products_four_kernel, rows, dims, 4);
+                f32_products(type, embi_products_one_kernel, rows, width_of(type, dims), 1);
+                f32_products(type, embi_products_four_kernel, rows, width_of(type, dims), 4);
             }
-        f32_products(type, embi_products_tile_kernel, 1, 1, 1);
-        f32_products(type, embi_products_tile_kernel, 65, 100, 67);
-        f32_products(type, embi_products_tile_kernel, 130, 33, 5);
+        f32_products(type, embi_products_tile_kernel, 1, width_of(type, 1), 1);
+        f32_products(type, embi_products_tile_kernel, 65, width_of(type, 100), 67);
+        f32_products(type, embi_products_tile_kernel, 130, width_of(type, 33), 5);
     }
-    for (enum embi_cuda_type type : {EMBI_CUDA_F16, EMBI_CUDA_BF16}) {
-        matrix_products(type, 1, 1, 1);
-        matrix_products(type, 65, 300, 67);
+    for (enum embi_cuda_type type : {EMBI_CUDA_F16, EMBI_CUDA_BF16, EMBI_CUDA_Q8_0}) {
+        matrix_products(type, 1, width_of(type, 1), 1);
+        matrix_products(type, 65, width_of(type, 300), 67);
         matrix_products(type, 64, 128, 16);
     }
 }
@@ -535,8 +620,9 @@ void norms(enum embi_cuda_type type, uint64_t rows, uint64_t dims)
 {
     const table t(type, rows, dims);
     std::vector<float> out(rows + 1, NAN);
-    const struct embi_norms_args args = {t.address(), t.pitch, rows, address(out.data()),
-                                         (uint32_t)type};
+    const struct embi_norms_args args = {
+        t.address(),         t.pitch,       rows, embi_cuda_numbers(type, t.bytes),
+        address(out.data()), (uint32_t)type};
     launch(embi_norms_kernel, args, 2);
     for (uint64_t r = 0; r < rows; r++) {
         double sum = 0;
@@ -545,6 +631,25 @@ void norms(enum embi_cuda_type type, uint64_t rows, uint64_t dims)
         CHECK(fabs((double)out[r] - sum) <= 1e-6 * sum, "row %llu", (unsigned long long)r);
     }
     CHECK(isnan(out[rows]), "written past the rows");
+}
+
+/* Scales that are no numbers, of codes that are zero too; a scale of zero; the largest of all. */
+void norms_of_odd_scales()
+{
+    const float scale[] = {INFINITY, NAN, -INFINITY, 0, 65504};
+    const table t(EMBI_CUDA_Q8_0, 6, 32);
+    std::vector<float> out(t.rows);
+    for (uint64_t r = 0; r < t.rows; r++)
+        put_value(EMBI_CUDA_F16, t.scale_at(r, 0), (double)scale[r % 5]);
+    memset(t.at(0, 0), 0, t.dims);
+    memset(t.at(4, 0), 0x80, t.dims); /* -128 each */
+    const struct embi_norms_args args = {t.address(),         t.pitch,       t.rows, t.dims,
+                                         address(out.data()), EMBI_CUDA_Q8_0};
+    launch(embi_norms_kernel, args, 1);
+    CHECK(isnan(out[0]) && isnan(out[1]) && isinf(out[2]) && out[3] == 0 && isinf(out[5]),
+          "%g %g %g %g %g", (double)out[0], (double)out[1], (double)out[2], (double)out[3],
+          (double)out[5]);
+    CHECK(out[4] == 32.0f * 128 * 128 * 65504 * 65504, "%g", (double)out[4]);
 }
 
 /* A table of 2^31 numbers and more, of which the last rows are not zero: f32 of 64 KiB a row. */
@@ -563,7 +668,7 @@ void products_far()
     }
     /* A window at the end, as the host would name it; rows before it stay untouched. */
     const struct embi_products_args args = {
-        address(far) + first * pitch,    pitch, 7, address(query.data()), pitch,
+        address(far) + first * pitch,    pitch, 7, dims,         address(query.data()), pitch,
         address(out.data()) + first * 4, rows,  1, EMBI_CUDA_F32};
     launch(embi_products_one_kernel, args, 1);
     for (uint64_t r = first; r < rows; r++)
@@ -579,10 +684,10 @@ void results_far()
                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     CHECK(far != MAP_FAILED, "no room");
     products p(EMBI_CUDA_BF16, 5, 40, 4);
-    const std::vector<float> queries = padded(p);
-    struct embi_products_args args = {p.t.address(), p.t.pitch,    5,  address(queries.data()),
-                                      p.t.pitch * 2, address(far), ld, 4,
-                                      EMBI_CUDA_BF16};
+    const padded queries(p, false);
+    const struct embi_products_args args = {
+        p.t.address(), p.t.pitch, 5, queries.numbers, address(queries.m.at), queries.pitch(false),
+        address(far),  ld,        4, EMBI_CUDA_BF16};
     launch(embi_products_four_kernel, args, 1);
     for (uint64_t q = 0; q < 4; q++)
         for (uint64_t r = 0; r < 5; r++) {
@@ -790,9 +895,11 @@ int main()
             for (uint32_t dims : {1u, 5u, 300u})
                 RUN(scatter(type, dims));
         RUN(draws());
-        for (enum embi_cuda_type type : small_types)
+        for (enum embi_cuda_type type : search_types)
             for (uint64_t rows : {0, 1, 90})
-                RUN(norms(type, rows, 100));
+                for (uint64_t dims : {100, 1100})
+                    RUN(norms(type, rows, width_of(type, dims)));
+        RUN(norms_of_odd_scales());
         RUN(all_products());
         RUN(selections());
     }

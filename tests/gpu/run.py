@@ -95,6 +95,23 @@ def random_rows(n, d, seed=1):
     return [[r.gauss(0, 1) for _ in range(d)] for _ in range(n)]
 
 
+def q8_0(path, n, d, seed=5):
+    """A GGUF file of random blocks of q8_0, written by struct: a row of zeros, scales that are no numbers, equal rows."""
+    r = random.Random(seed)
+    rows = []
+    for _ in range(n):
+        rows.append(b"".join(struct.pack("<e", r.gauss(0, 0.01)) + r.randbytes(32) for _ in range(d // 32)))
+    rows[8] = bytes(len(rows[8]))
+    rows[9] = struct.pack("<e", float("inf")) + rows[9][2:]
+    rows[10] = struct.pack("<e", float("nan")) + rows[10][2:]
+    rows[21:40] = [rows[20]] * 19
+    name = b"token_embd.weight"
+    head = struct.pack("<4sIQQ", b"GGUF", 3, 1, 0) + struct.pack("<Q", len(name)) + name
+    head += struct.pack("<IQQIQ", 2, d, n, 8, 0)
+    path.write_bytes(head + bytes(-len(head) % 32) + b"".join(rows))
+    return "-t", path
+
+
 # ---------------------------------------------------------------- what the commands give
 
 def ways(p):
@@ -145,6 +162,34 @@ def positions_same(p):
     p.fails("lookup", "-t", "model", "--scale", "2", "1", "--device", "cuda", code=2, says=["has no part in it"])
     r = p.run("lookup", "-t", "model", "--input-layer", "--device", "cuda", stdin=b" 1" * 65)
     assert r.returncode == 3 and b"position 64" in r.stderr, r.stderr
+
+
+def q8_0_same(p):
+    """Rows of q8_0, which lie on a device as codes and scales, give the CPU's bytes in lookup, pooled and in every search."""
+    ids = " ".join(str((i * 7919) % 700) for i in range(500)).encode()
+    lines = b"1 2 3\n\n9\n" + ids + b"\n699\n"
+    for d in (32, 672):
+        table = q8_0(p.where / "t.gguf", 700, d)
+        for fake in ways(p):
+            for dtype in ("f32", "f16", "bf16", "f64"):
+                p.same("lookup", *table, "-O", "raw", "--dtype", dtype, stdin=ids, fake=fake)
+            for how in ("sum", "mean", "max"):
+                p.same("lookup", *table, "--pool", how, "--dtype", "f64", stdin=lines, fake=fake)
+            for queries in ("0", "0..4", "40..53", "40..80"):    # one, four and one, tiles, tensor cores
+                for metric in ("cosine", "dot", "euclidean"):
+                    p.same("similar", "-q", *table, "--id", queries, "-k", "3", "--metric", metric, "--digits", "17",
+                           fake=fake)
+
+
+def q8_0_takes_its_bytes(p):
+    """A table of q8_0 takes 34 bytes for 32 numbers on the device: one of 1.1 MB fits where f32 of it, 4.2 MB, does not."""
+    if p.real:
+        return
+    table = q8_0(p.where / "t.gguf", 1000, 1024)
+    room = 1000 * 1024 * 34 // 32
+    for free, says in ((room * 4 // 3 + 2, "all rows are on the device"), (room * 4 // 3 - 2, "a part at a time")):
+        r = p.run("similar", "-v", *table, "--id", "0", "-k", "1", "--device", "cuda", fake=f"free={free}")
+        assert r.returncode == 0 and says in r.stderr.decode(), r.stderr.decode()
 
 
 def lookup_matches_numbers(p):
@@ -330,7 +375,7 @@ def not_linked(p):
             assert r.returncode == 0 and not re.search("NEEDED.*cuda", r.stdout), r.stdout + r.stderr
 
 
-SAME = (lookup_same, pool_same, positions_same, lookup_matches_numbers, similar_same, similar_matches_sums, logits_same, init_same, library_same)
+SAME = (lookup_same, pool_same, positions_same, q8_0_same, q8_0_takes_its_bytes, lookup_matches_numbers, similar_same, similar_matches_sums, logits_same, init_same, library_same)
 WRONG = (no_driver, no_plugin, wrong_device, wrong_plugin, no_part, out_of_memory, every_call_fails, library_calls_fail,
          auto_weighs, not_linked)
 

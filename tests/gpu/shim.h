@@ -110,6 +110,14 @@ static inline unsigned __float_as_uint(float x)
     return bits;
 }
 
+/* sum + the products of the four signed bytes of a and b. */
+static inline int __dp4a(int a, int b, int sum)
+{
+    for (int shift = 0; shift < 32; shift += 8)
+        sum += (int8_t)((unsigned)a >> shift) * (int8_t)((unsigned)b >> shift);
+    return sum;
+}
+
 static inline unsigned max(unsigned a, unsigned b)
 {
     return a > b ? a : b;

@@ -169,6 +169,21 @@ Test(blocks, one_of_each_type)
     }
 }
 
+/* Codes first, then scales. */
+Test(blocks, q8_0_split)
+{
+    enum { BLOCKS = 3 };
+    unsigned char blocks[BLOCKS * 34], split[BLOCKS * 34], back[BLOCKS * 34];
+    for (int i = 0; i < BLOCKS; i++)
+        for (int j = 0; j < 34; j++)
+            blocks[34 * i + j] = (unsigned char)(j < 2 ? 200 + 2 * i + j : 32 * i + j - 2);
+    embi_q8_0_split(split, blocks, sizeof blocks);
+    for (int i = 0; i < BLOCKS * 34; i++)
+        cr_expect_eq(split[i], i < 96 ? i : 200 + i - 96, "byte %d: %d", i, split[i]);
+    embi_q8_0_join(back, split, sizeof split);
+    cr_expect_arr_eq(back, blocks, sizeof blocks);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Into blocks. Scales are powers of two here, so every step can be followed by hand.
  */
