@@ -38,6 +38,8 @@ enum embi_buffer {
     EMBI_BUFFER_NORM2,
     EMBI_BUFFER_FLOORS,
     EMBI_BUFFER_COUNTS,
+    EMBI_BUFFER_DIGITS,
+    EMBI_BUFFER_KNOWN,
     EMBI_BUFFER_HITS,
     EMBI_BUFFER_ODD,
     EMBI_BUFFER_SLOT_0, /* windows of tables that are not resident */

@@ -151,6 +151,22 @@ struct embi_select_args {
     uint32_t n, cap, metric, farthest;
 };
 
+/* The same selection by several blocks a query: a kernel for each of EMBI_SELECT_PASSES digits of the
+ * k-th highest lower end, whose blocks count together what each value of the digit has, and one that
+ * lists rows. Each begins with what the one before has counted. */
+enum { EMBI_SELECT_PASSES = 4, EMBI_SELECT_VALUES = 256 };
+struct embi_select_known {
+    uint32_t prefix; /* the digits so far                                  */
+    uint32_t wanted; /* the how many-th it is of the rows that have these */
+};
+struct embi_spread_args {
+    struct embi_select_args select;
+    uint64_t
+        counts; /* [n, EMBI_SELECT_PASSES, EMBI_SELECT_VALUES] uint32_t, zero before the first */
+    uint64_t known; /* [n, EMBI_SELECT_PASSES] before each pass                                  */
+    uint32_t pass;  /* EMBI_SELECT_PASSES: rows are listed                                       */
+};
+
 /* Rows of the window that may answer and whose norm2 is not usable. */
 struct embi_odd_args {
     uint64_t norm2, rows, first, allowed;
@@ -174,6 +190,8 @@ struct embi_odd_args {
     K(embi_products_tile, products, EMBI_BLOCK_THREADS)  \
     K(embi_products_matrix, matrix, EMBI_MATRIX_THREADS) \
     K(embi_select, select, EMBI_BLOCK_THREADS)           \
+    K(embi_spread_count, spread, EMBI_BLOCK_THREADS)     \
+    K(embi_spread_list, spread, EMBI_BLOCK_THREADS)      \
     K(embi_odd_rows, odd, EMBI_BLOCK_THREADS)
 
 enum embi_cuda_kernel {

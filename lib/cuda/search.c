@@ -252,17 +252,48 @@ static int multiply(const struct search *s, const struct embi_cuda_window *w,
                                    tiles(s->what->n, EMBI_TILE_QUERIES), fault);
 }
 
+/* Blocks for each query: so few queries that one block each would leave much of the device idle have
+ * several. */
+static uint64_t blocks_of_query(const struct search *s, uint64_t rows)
+{
+    const struct embi_cuda_device *d = s->table->device;
+    const uint64_t all = embi_cuda_device_blocks(d, UINT64_MAX, 1) / s->what->n;
+    const uint64_t worth = embi_cuda_device_blocks(d, rows, EMBI_SPREAD_ROWS);
+    return worth < all ? worth : all;
+}
+
+static int select_spread(const struct search *s, uint64_t blocks, struct embi_cuda_fault *fault)
+{
+    struct embi_cuda_device *d = s->table->device;
+    struct embi_spread_args args = {.select = s->select};
+    const uint64_t of_query = EMBI_SELECT_PASSES * EMBI_SELECT_VALUES * sizeof(uint32_t);
+    int result = clear(d, EMBI_BUFFER_DIGITS, s->what->n * of_query, &args.counts, fault);
+    if (!result)
+        result = embi_cuda_device_reserve(
+            d, EMBI_BUFFER_KNOWN,
+            s->what->n * EMBI_SELECT_PASSES * sizeof(struct embi_select_known), &args.known, fault);
+    for (; !result && args.pass < EMBI_SELECT_PASSES; args.pass++)
+        result =
+            embi_cuda_device_launch(d, embi_spread_count_kernel, &args, blocks, s->what->n, fault);
+    return result ? result
+                  : embi_cuda_device_launch(d, embi_spread_list_kernel, &args, blocks, s->what->n,
+                                            fault);
+}
+
 static int select_rows(struct search *s, const struct embi_cuda_window *w,
                        struct embi_cuda_fault *fault)
 {
     struct embi_cuda_device *d = s->table->device;
+    const uint64_t blocks = blocks_of_query(s, w->rows);
     s->select.rows = s->odd.rows = w->rows;
     s->select.first = s->odd.first = w->first;
     int result =
         embi_cuda_device_launch(d, embi_odd_rows_kernel, &s->odd,
                                 embi_cuda_device_blocks(d, w->rows, EMBI_BLOCK_THREADS), 1, fault);
-    return result
-               ? result
+    if (result)
+        return result;
+    return blocks > 1
+               ? select_spread(s, blocks, fault)
                : embi_cuda_device_launch(d, embi_select_kernel, &s->select, s->what->n, 1, fault);
 }
 

@@ -12,5 +12,6 @@
 #define EMBI_GROUP_BYTES (UINT64_C(256) << 20) /* of segments that are summed at a time           */
 #define EMBI_DOTS_MOST   (UINT64_C(8) << 20)   /* products of a window: they stay in a large L2   */
 #define EMBI_ROWS_LEAST  4096                  /* of a window, for however many queries           */
+#define EMBI_SPREAD_ROWS 1024                  /* that are worth one more block of a query        */
 
 #endif

@@ -750,6 +750,44 @@ struct selection {
         launch(embi_select_kernel, args, n);
     }
 
+    /* By so many blocks a query, which must leave what one block leaves: of a query whose list
+     * overflowed, how many there were. */
+    void run_spread(unsigned blocks)
+    {
+        std::vector<uint32_t> digits(n * 1024u, 0);
+        std::vector<struct embi_select_known> known(n * 4u, embi_select_known{~0u, ~0u});
+        struct embi_spread_args spread = {args, address(digits.data()), address(known.data()), 0};
+        for (; spread.pass < 4; spread.pass++)
+            launch(embi_spread_count_kernel, spread, blocks, n);
+        launch(embi_spread_list_kernel, spread, blocks, n);
+    }
+
+    std::vector<uint64_t> rows_found(uint32_t q) const
+    {
+        std::vector<uint64_t> found;
+        for (uint32_t i = 0; counts[q] <= cap && i < counts[q]; i++)
+            found.push_back(hits[(size_t)q * cap + i].row);
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+    /* Both ways, from what was left before. */
+    void run_both(enum embi_cuda_metric metric, bool farthest, bool biased, float bound,
+                  unsigned blocks)
+    {
+        const selection before = *this;
+        run(metric, farthest, biased, bound);
+        const selection one = *this;
+        floors = before.floors;
+        counts = before.counts;
+        hits = before.hits;
+        run_spread(blocks);
+        CHECK(floors == one.floors && counts == one.counts, "%u blocks: another floor", blocks);
+        for (uint32_t q = 0; q < n; q++)
+            CHECK(rows_found(q) == one.rows_found(q), "%u blocks: other rows of query %u", blocks,
+                  q);
+    }
+
     /* The key of ops/interval.h in f64, and how far it may be off. */
     bool interval(uint32_t q, uint64_t r, double *key, double *error) const
     {
@@ -809,7 +847,7 @@ void select_of(uint64_t rows, enum embi_cuda_metric metric, bool farthest, bool 
     for (uint64_t r = 5; r < rows; r += 13)
         s.allowed[(s.first + r) / 8] &= (uint8_t) ~(1u << (s.first + r) % 8);
     s.k = {1, 2, 10, (uint32_t)rows, (uint32_t)rows + 9};
-    s.run(metric, farthest, biased, bound);
+    s.run_both(metric, farthest, biased, bound, 3);
     for (uint32_t q = 0; q < s.n; q++)
         s.check(q);
 }
@@ -821,8 +859,31 @@ void select_overflows()
     std::fill(s.norm2.begin(), s.norm2.end(), 1.0f);
     std::fill(s.dots.begin(), s.dots.end(), 0.25f);
     s.k = {3};
-    s.run(EMBI_CUDA_COSINE, false, false, 1e-5f);
+    s.run_both(EMBI_CUDA_COSINE, false, false, 1e-5f, 4);
     CHECK(s.counts[0] == 700, "%u", s.counts[0]);
+}
+
+/* Scores in orders that suit no algorithm: all equal, rising, falling, two values, one step of f32
+ * apart, some that are no numbers; and of one row, and as many as are asked for. */
+void select_from_the_worst(unsigned order, uint64_t rows, unsigned blocks)
+{
+    selection s(rows, 4, (uint32_t)rows);
+    std::fill(s.norm2.begin(), s.norm2.end(), 1.0f);
+    float next = 0.5f;
+    for (uint64_t r = 0; r < rows; r++, next = nextafterf(next, 1)) {
+        const float x[] = {0.25f,
+                           (float)r / 4096,
+                           -(float)r / 4096,
+                           r % 2 ? 1.0f : -1.0f,
+                           next,
+                           r % 7 ? (float)(r % 5) / 8 : NAN};
+        for (uint32_t q = 0; q < s.n; q++)
+            s.dots[q * (rows + 1) + r] = x[order];
+    }
+    s.k = {1, (uint32_t)rows / 2 + 1, (uint32_t)rows, (uint32_t)rows + 1};
+    s.run_both(EMBI_CUDA_COSINE, false, false, 1e-7f, blocks);
+    for (uint32_t q = 0; order != 5 && q < s.n; q++)
+        s.check(q);
 }
 
 /* What one window found holds for the next. */
@@ -831,11 +892,11 @@ void select_goes_on()
     selection s(300, 1, 400);
     std::fill(s.norm2.begin(), s.norm2.end(), 1.0f);
     s.k = {4};
-    s.run(EMBI_CUDA_COSINE, false, false, 1e-5f);
+    s.run_both(EMBI_CUDA_COSINE, false, false, 1e-5f, 2);
     const uint32_t before = s.counts[0];
     for (float &x : s.dots)
         x -= 2;
-    s.run(EMBI_CUDA_COSINE, false, false, 1e-5f);
+    s.run_both(EMBI_CUDA_COSINE, false, false, 1e-5f, 2);
     CHECK(s.counts[0] == before, "%u more rows below the floor", s.counts[0] - before);
 }
 
@@ -873,6 +934,9 @@ void selections()
                 select_of(rows, EMBI_CUDA_DOT, farthest, true, bound);
                 select_of(rows, EMBI_CUDA_EUCLIDEAN, farthest, false, bound);
             }
+    for (unsigned order = 0; order < 6; order++)
+        for (uint64_t rows : {1, 2, 257, 700})
+            select_from_the_worst(order, rows, 3);
     select_overflows();
     select_goes_on();
     odd_rows();

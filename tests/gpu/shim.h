@@ -68,6 +68,13 @@ static inline unsigned atomicAdd(unsigned *at, unsigned more)
     return before;
 }
 
+static inline unsigned atomicMax(unsigned *at, unsigned other)
+{
+    unsigned before = *at;
+    *at = before > other ? before : other;
+    return before;
+}
+
 /* -------------------------------------------------------------------------------------------------
  * Numbers
  */

@@ -10,5 +10,6 @@
 #define EMBI_GROUP_BYTES (UINT64_C(16) << 10)
 #define EMBI_DOTS_MOST   UINT64_C(4096)
 #define EMBI_ROWS_LEAST  128
+#define EMBI_SPREAD_ROWS 100
 
 #endif
