@@ -281,7 +281,7 @@ CXXFLAGS += -std=c++17 -O1 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragm
 gpu      := $(BUILD)/tests/gpu
 gpu_shim := $(gpu)/shim.o $(gpu)/kernels.o $(gpu)/kernels_cu.o
 gpu_made := $(if $(filter tsan,$(SAN))$(filter-out x86_64,$(shell uname -m)),,$(gpu)/kernels_main $(gpu)/plugin/libemb-cuda.so $(gpu)/driver/libcuda.so.1 \
-                                        $(gpu)/ops_main $(gpu)/other_abi/libemb-cuda.so $(gpu)/stranger/libemb-cuda.so)
+                                        $(gpu)/ops_main $(gpu)/small/bench_main $(gpu)/other_abi/libemb-cuda.so $(gpu)/stranger/libemb-cuda.so)
 
 $(gpu)/%.o: tests/gpu/%.cc
 	@mkdir -p $(@D)
@@ -325,9 +325,20 @@ $(gpu)/ops_main: $(gpu)/ops_main.o $(BUILD)/libemb.a
 	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # On a real device, where there is one: the commands with --device cuda beside --device cpu, and how fast kernels are.
-$(gpu)/bench_main: $(BUILD)/tests/gpu/bench_main.o $(cuda_host) $(BUILD)/lib/cuda/image.o
+bench_parts := bench_main.o bench_kernels.o bench_bus.o
+$(gpu)/bench_main: $(addprefix $(gpu)/,$(bench_parts)) $(cuda_host) $(BUILD)/lib/cuda/image.o $(BUILD)/libemb.a
 	$(call say,LD,$@)
-	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ -ldl -o $@
+	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# The same for the fake driver, so that it cannot rot where there is none.
+$(gpu)/small/%.o: tests/gpu/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(run)$(CC) -Itests/gpu/small $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(gpu)/small/bench_main: $(addprefix $(gpu)/small/,$(bench_parts)) $(cuda_host:$(BUILD)/lib/cuda/%=$(gpu)/host/%) $(gpu)/image.o $(BUILD)/libemb.a
+	$(call say,LD,$@)
+	$(run)$(CC) $(SANFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 .PHONY: check-gpu bench-gpu
 ROWS ?=
@@ -336,6 +347,7 @@ check-gpu: $(made) $(gpu)/ops_main
 	$(run)$(PYTHON) tests/gpu/run.py --build $(BUILD) --real
 bench-gpu: $(gpu)/bench_main
 	$(run)$< $(ROWS)
+	$(run)$(PYTHON) tests/gpu/bench_torch.py $(ROWS)
 else
 check-gpu bench-gpu:
 	@echo 'skipped: no device: without nvcc there is no plugin for one'
@@ -485,4 +497,4 @@ clean:
 
 -include $(wildcard $(lib_obj:.o=.d) $(cmd_obj:.o=.d) $(gen_obj:.o=.d) $(unit_bin:=.d) $(kern_bin:=.d) \
            $(fault_obj:.o=.d) $(fuzz_bin:=.d) $(bench_bin:=.d) $(BUILD)/tests/fuzz/replay.d \
-           $(peer_bin:=.d) $(plugin_obj:.o=.d) $(wildcard $(gpu)/*.d $(gpu)/host/*.d))
+           $(peer_bin:=.d) $(plugin_obj:.o=.d) $(wildcard $(gpu)/*.d $(gpu)/host/*.d $(gpu)/small/*.d))

@@ -114,6 +114,7 @@ struct embi_products_args {
     uint64_t table, pitch, rows, numbers;
     uint64_t queries, queries_pitch; /* [n] f32 */
     uint64_t out, ld;                /* ld in floats */
+    uint64_t norm2;                  /* [rows] f32, of the kernels of few queries; 0: not wanted */
     uint32_t n, type;
 };
 

@@ -75,17 +75,21 @@ __device__ inline float add_products(float sum, const float x[N], const uint4 *y
     return sum;
 }
 
-/* The part of a lane in the products of one row with QUERIES queries. */
+/* The part of a lane in the products of one row with QUERIES queries, and in its squared norm, which
+ * costs no further look at the row. */
 template <int TYPE, unsigned QUERIES>
-__device__ inline void lane_products(const embi_products_args &a, const uint4 *row,
-                                     float sum[QUERIES])
+__device__ inline float lane_products(const embi_products_args &a, const uint4 *row,
+                                      float sum[QUERIES])
 {
+    float norm2 = 0;
     constexpr unsigned N = unit<TYPE>::numbers;
 #pragma unroll 4
     for (uint64_t u = lane_of_thread(); u < a.numbers / N; u += EMBI_WARP) {
+        const uint4 now = __ldcs(row + u);
         float x[N];
-        unit<TYPE>::read(__ldcs(row + u), x);
+        unit<TYPE>::read(now, x);
         [[maybe_unused]] const float scale = scale_of<TYPE>(row, a.numbers, u * N);
+        norm2 = add_squares<TYPE>(norm2, now, scale);
 #pragma unroll
         for (unsigned q = 0; q < QUERIES; q++) {
             const uint4 *y = device_row<uint4>(a.queries, a.queries_pitch, q) +
@@ -96,6 +100,7 @@ __device__ inline void lane_products(const embi_products_args &a, const uint4 *r
                 sum[q] = add_products<N>(sum[q], x, y);
         }
     }
+    return norm2;
 }
 
 template <int TYPE, unsigned QUERIES>
@@ -103,7 +108,10 @@ __device__ inline void products_of_rows(const embi_products_args &a)
 {
     for (uint64_t r = warp_of_thread(); r < a.rows; r += warps_of_grid()) {
         float sum[QUERIES] = {0};
-        lane_products<TYPE, QUERIES>(a, device_row<uint4>(a.table, a.pitch, r), sum);
+        float norm2 = lane_products<TYPE, QUERIES>(a, device_row<uint4>(a.table, a.pitch, r), sum);
+        norm2 = warp_sum(norm2);
+        if (a.norm2 && lane_of_thread() == 0)
+            device<float>(a.norm2)[r] = norm2;
 #pragma unroll
         for (unsigned q = 0; q < QUERIES; q++) {
             sum[q] = warp_sum(sum[q]);

@@ -211,7 +211,7 @@ static int multiply_by_matrix(const struct search *s, const struct embi_cuda_win
                                    tiles(s->what->n, EMBI_MATRIX_QUERIES), fault);
 }
 
-/* Few queries: four at a time, then one by one. */
+/* Few queries: four at a time, then one by one. The first to see a row have its norm too. */
 static int multiply_few(const struct search *s, struct embi_products_args args,
                         struct embi_cuda_fault *fault)
 {
@@ -224,6 +224,7 @@ static int multiply_few(const struct search *s, struct embi_products_args args,
         result =
             embi_cuda_device_launch(d, four ? embi_products_four_kernel : embi_products_one_kernel,
                                     &args, blocks, 1, fault);
+        args.norm2 = 0;
         args.queries += step * args.queries_pitch;
         args.out += step * args.ld * sizeof(float);
     }
@@ -241,6 +242,7 @@ static int multiply(const struct search *s, const struct embi_cuda_window *w,
                                             .queries_pitch = s->queries_pitch,
                                             .out = s->select.dots,
                                             .ld = s->ld,
+                                            .norm2 = s->select.norm2,
                                             .n = s->what->n,
                                             .type = s->table->rows.type};
     if (s->what->matrix)
@@ -300,7 +302,7 @@ static int select_rows(struct search *s, const struct embi_cuda_window *w,
 static int search_window(void *arg, const struct embi_cuda_window *w, struct embi_cuda_fault *fault)
 {
     struct search *s = arg;
-    int result = norms(s, w, fault);
+    int result = few(s) ? EMBI_CUDA_DONE : norms(s, w, fault);
     if (!result)
         result = multiply(s, w, fault);
     return result ? result : select_rows(s, w, fault);

@@ -1,14 +1,11 @@
-/* bench_main.c - what the kernels of the plugin take on this machine's GPU, beside the device's own
- * copy in the same run: bench_main [ROWS]. Prints a line a cell: bytes or products in a second, and
- * the share of the copy's rate, both counted in bytes that are read or written. Products are those
- * that were asked for: the matrix kernel multiplies twice, with a query's high and low part. Without
- * a device it prints `skipped: no device`.
+/* bench_main.c - what the kernels of the plugin take on this machine's GPU, and what the bus does:
+ * bench_main [ROWS [DIMS [QUERIES]]]. Prints a line a cell: bytes or products in a second, and the
+ * share of the device's own copy, or of the bus's, in the same run. Without a device it prints
+ * `skipped: no device`.
  *
- * Linked with the plugin's own objects, so that kernels are timed where their rows lie, without the
- * way over the bus. A cell runs REPEATS times after a first one that is not counted; the median
- * counts.
+ * A cell runs REPEATS times after a first one that is not counted; the median counts.
  */
-#include "cuda/device.h"
+#include "bench.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -16,21 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { REPEATS = 9, GATHERED = 1 << 20, QUERIES = 1024 };
-
-typedef int copy_fn(embi_address to, embi_address from, size_t n, void *stream);
-
-struct bench {
-    struct embi_cuda_device *d;
-    struct embi_cuda_fault fault;
-    copy_fn *copy;
-    uint64_t rows;
-    embi_address table, out, ids;
-    double copied; /* bytes a second, read and written */
-};
-
-/* One thing to time: it starts work in `compute`. */
-typedef int work_fn(struct bench *b, uint64_t row_bytes);
+enum { REPEATS = 9, MILLION = 1 << 20 };
 
 static double now(void)
 {
@@ -45,19 +28,24 @@ static int by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* All that was begun, over the bus too. */
 static int wait_for_work(struct bench *b)
 {
-    return EMBI_CALL(b->d, &b->fault, cuStreamSynchronize, b->d->compute);
+    int result = EMBI_CALL(b->d, &b->fault, cuStreamSynchronize, b->d->copy);
+    return result ? result : EMBI_CALL(b->d, &b->fault, cuStreamSynchronize, b->d->compute);
 }
 
-/* The median of the seconds that it takes; below 0 where it failed. */
-static double seconds_of(struct bench *b, work_fn *work, uint64_t row_bytes)
+/* The median; below 0, and said, where it fails. */
+static double seconds_of(struct bench *b, const char *name, bench_work_fn *work)
 {
     double seconds[REPEATS];
     for (int i = -1; i < REPEATS; i++) {
         double begin = now();
-        if (work(b, row_bytes) || wait_for_work(b))
+        if (work(b) || wait_for_work(b)) {
+            printf("%-36s failed: %s\n", name, b->fault.msg);
+            b->failed = true;
             return -1;
+        }
         if (i >= 0)
             seconds[i] = now() - begin;
     }
@@ -65,113 +53,44 @@ static double seconds_of(struct bench *b, work_fn *work, uint64_t row_bytes)
     return seconds[REPEATS / 2];
 }
 
-/* ------------------------------------------------------------------------------------------------
- * Cells
- */
-
-static int copy(struct bench *b, uint64_t bytes)
+double bench_rate(struct bench *b, const char *name, bench_work_fn *work, double bytes)
 {
-    int code = b->copy(b->out, b->table, bytes, b->d->compute);
-    return embi_driver_result(&b->d->driver, code, "cuMemcpyDtoDAsync", &b->fault);
+    double seconds = seconds_of(b, name, work);
+    if (seconds >= 0)
+        printf("%-36s %8.1f GB/s %9.3f ms\n", name, bytes / seconds / 1e9, seconds * 1e3);
+    return seconds > 0 ? bytes / seconds : 0;
 }
 
-static int gather(struct bench *b, uint64_t row_bytes)
+void bench_bytes(struct bench *b, const char *name, bench_work_fn *work, double bytes, double of,
+                 const char *of_what)
 {
-    const struct embi_gather_args args = {.table = b->table,
-                                          .pitch = embi_pitch_of(row_bytes),
-                                          .ids = b->ids,
-                                          .out = b->out,
-                                          .out_pitch = row_bytes,
-                                          .n = GATHERED,
-                                          .row_bytes = row_bytes};
-    return embi_cuda_device_launch(
-        b->d, embi_gather_wide_kernel, &args,
-        embi_cuda_device_blocks(b->d, GATHERED, EMBI_BLOCK_THREADS / EMBI_WARP), 1, &b->fault);
+    double seconds = seconds_of(b, name, work);
+    if (seconds >= 0)
+        printf("%-36s %8.1f GB/s %9.3f ms  %.2f of %s\n", name, bytes / seconds / 1e9,
+               seconds * 1e3, bytes / seconds / of, of_what);
 }
 
-/* Each row gets one gradient, which is a row of the table as well. */
-static int scatter(struct bench *b, uint64_t row_bytes)
+void bench_products(struct bench *b, const char *name, bench_work_fn *work, double products)
 {
-    const struct embi_scatter_args args = {.table = b->out,
-                                           .pitch = row_bytes,
-                                           .grads = b->table,
-                                           .grads_pitch = row_bytes,
-                                           .ends = b->ids,
-                                           .segments = GATHERED,
-                                           .dims = (uint32_t)(row_bytes / 4),
-                                           .type = EMBI_CUDA_F32};
-    return embi_cuda_device_launch(
-        b->d, embi_scatter_kernel, &args,
-        embi_cuda_device_blocks(b->d, GATHERED, EMBI_BLOCK_THREADS / EMBI_WARP), 1, &b->fault);
-}
-
-static int one_query(struct bench *b, uint64_t row_bytes)
-{
-    const struct embi_products_args args = {.table = b->table,
-                                            .pitch = row_bytes,
-                                            .rows = b->rows,
-                                            .numbers = row_bytes / 2,
-                                            .queries = b->table,
-                                            .queries_pitch = 2 * row_bytes,
-                                            .out = b->out,
-                                            .ld = b->rows,
-                                            .n = 1,
-                                            .type = EMBI_CUDA_BF16};
-    return embi_cuda_device_launch(
-        b->d, embi_products_one_kernel, &args,
-        embi_cuda_device_blocks(b->d, b->rows, EMBI_BLOCK_THREADS / EMBI_WARP), 1, &b->fault);
-}
-
-static int many_queries(struct bench *b, uint64_t row_bytes)
-{
-    const struct embi_matrix_args args = {.table = b->table,
-                                          .pitch = row_bytes,
-                                          .rows = b->rows,
-                                          .numbers = row_bytes / 2,
-                                          .high = b->table,
-                                          .low = b->table,
-                                          .queries_pitch = row_bytes,
-                                          .out = b->out,
-                                          .ld = b->rows,
-                                          .n = QUERIES,
-                                          .type = EMBI_CUDA_BF16};
-    return embi_cuda_device_launch(b->d, embi_products_matrix_kernel, &args,
-                                   (b->rows + EMBI_MATRIX_ROWS - 1) / EMBI_MATRIX_ROWS,
-                                   QUERIES / EMBI_MATRIX_QUERIES, &b->fault);
-}
-
-/* ------------------------------------------------------------------------------------------------
- * The run
- */
-
-/* moved: bytes that are read and written. */
-static void report_bytes(struct bench *b, const char *name, double seconds, double moved)
-{
-    if (seconds < 0)
-        printf("%-32s failed: %s\n", name, b->fault.msg);
-    else
-        printf("%-32s %8.1f GB/s %8.3f ms  %.2f of the copy\n", name, moved / seconds / 1e9,
-               seconds * 1e3, moved / seconds / b->copied);
-}
-
-static void report_products(struct bench *b, const char *name, double seconds, double products)
-{
-    if (seconds < 0)
-        printf("%-32s failed: %s\n", name, b->fault.msg);
-    else
-        printf("%-32s %8.1f TFLOP/s %8.3f ms\n", name, 2 * products / seconds / 1e12,
+    double seconds = seconds_of(b, name, work);
+    if (seconds >= 0)
+        printf("%-36s %8.1f TFLOP/s %6.3f ms\n", name, 2 * products / seconds / 1e12,
                seconds * 1e3);
 }
 
-/* Ids in an order that no cache foresees, each once; `ordered`: the ends of segments of one. */
-static int send_ids(struct bench *b, bool ordered)
+/* ------------------------------------------------------------------------------------------------
+ * Memory
+ */
+
+/* A permutation, since the number is a prime above any that is asked for. */
+static int send_ids(struct bench *b)
 {
-    uint64_t *ids = malloc(GATHERED * sizeof *ids);
+    uint64_t *ids = malloc(b->rows * sizeof *ids);
     int result = EMBI_CUDA_HOST_MEMORY;
-    for (uint64_t i = 0; ids && i < GATHERED; i++)
-        ids[i] = ordered ? i + 1 : i * 2654435761u % GATHERED % b->rows;
+    for (uint64_t i = 0; ids && i < b->rows; i++)
+        ids[i] = i * 2654435761u % b->rows;
     if (ids)
-        result = embi_cuda_device_send(b->d, EMBI_BUFFER_IDS, ids, GATHERED * sizeof *ids, &b->ids,
+        result = embi_cuda_device_send(b->d, EMBI_BUFFER_IDS, ids, b->rows * sizeof *ids, &b->ids,
                                        &b->fault);
     if (!result)
         result = wait_for_work(b);
@@ -179,52 +98,85 @@ static int send_ids(struct bench *b, bool ordered)
     return result;
 }
 
-static int measure(struct bench *b, uint64_t bytes)
+/* Random numbers, for what a device's arithmetic takes depends on its operands. */
+static int draw(struct bench *b)
 {
-    const uint64_t row = 8192;
-    int result = embi_cuda_device_reserve(b->d, EMBI_BUFFER_ROWS, bytes, &b->table, &b->fault);
+    const struct embi_draw_args args = {.out = b->table,
+                                        .out_pitch = b->dims * sizeof(uint16_t),
+                                        .rows = b->bytes / (b->dims * sizeof(uint16_t)),
+                                        .scale = 0.02,
+                                        .key = {7, 11},
+                                        .dims = b->dims,
+                                        .type = EMBI_CUDA_BF16,
+                                        .dist = EMBI_CUDA_NORMAL};
+    return embi_cuda_device_launch(b->d, embi_draw_kernel, &args,
+                                   embi_cuda_device_blocks(b->d, b->bytes / 8, EMBI_BLOCK_THREADS),
+                                   1, &b->fault);
+}
+
+static int copy(struct bench *b)
+{
+    int code = b->copy(b->out, b->table, b->bytes, b->d->compute);
+    return embi_driver_result(&b->d->driver, code, "cuMemcpyDtoDAsync", &b->fault);
+}
+
+/* What a row takes: as one of the tables, or its products. */
+static uint64_t most_bytes(const struct bench *b)
+{
+    const uint64_t narrow = embi_pitch_of(NARROW_BYTES), wide = b->dims * sizeof(uint16_t);
+    const uint64_t products = b->queries * sizeof(float), rows = wide > narrow ? wide : narrow;
+    return rows > products ? rows : products;
+}
+
+static void measure(struct bench *b)
+{
+    b->bytes = b->rows * most_bytes(b);
+    int result = embi_cuda_device_reserve(b->d, EMBI_BUFFER_ROWS, b->bytes, &b->table, &b->fault);
     if (!result)
-        result = embi_cuda_device_reserve(b->d, EMBI_BUFFER_OUT, bytes, &b->out, &b->fault);
+        result = embi_cuda_device_reserve(b->d, EMBI_BUFFER_OUT, b->bytes, &b->out, &b->fault);
     if (!result)
-        result = EMBI_CALL(b->d, &b->fault, cuMemsetD8Async, b->table, 0x3c, bytes, b->d->compute);
+        result = send_ids(b);
     if (!result)
-        result = send_ids(b, false);
-    double seconds = result ? -1 : seconds_of(b, copy, bytes);
-    if (seconds < 0)
-        return 1;
-    b->copied = 2 * (double)bytes / seconds;
-    report_bytes(b, "copy", seconds, 2 * (double)bytes);
-    report_bytes(b, "gather, rows of 8192 bytes", seconds_of(b, gather, row),
-                 2.0 * GATHERED * (double)row);
-    report_bytes(b, "gather, rows of 1200 bytes", seconds_of(b, gather, 1200),
-                 2.0 * GATHERED * 1200);
-    report_bytes(b, "1 query, bf16, d 4096", seconds_of(b, one_query, row),
-                 (double)b->rows * (double)row);
-    report_products(b, "1024 queries, bf16, d 4096", seconds_of(b, many_queries, row),
-                    (double)b->rows * 4096 * QUERIES);
-    result = send_ids(b, true);
-    report_bytes(b, "scatter-add, f32, d 300", result ? -1 : seconds_of(b, scatter, 1216),
-                 3.0 * GATHERED * 1216);
-    return 0;
+        result = draw(b);
+    if (result)
+        printf("failed: %s\n", b->fault.msg);
+    else
+        b->copied = bench_rate(b, "copy", copy, 2 * (double)b->bytes);
+    b->failed |= b->copied <= 0;
+    if (b->failed)
+        return;
+    bench_kernels(b);
+    bench_bus(b);
+}
+
+static uint64_t number(int argc, char **argv, int i, uint64_t otherwise)
+{
+    return argc > i ? strtoull(argv[i], NULL, 10) : otherwise;
 }
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.rows = argc > 1 ? strtoull(argv[1], NULL, 10) : GATHERED};
-    if (b.rows == 0 || embi_cuda_device_open(0, &b.d, &b.fault)) {
-        printf("skipped: no device: %s\n", b.rows ? b.fault.msg : "no rows");
+    struct bench b = {.rows = number(argc, argv, 1, MILLION),
+                      .dims = (uint32_t)number(argc, argv, 2, 4096),
+                      .queries = (uint32_t)number(argc, argv, 3, 1024)};
+    emb_err err;
+    if (b.rows == 0 || b.dims == 0 || b.dims % 32 || b.queries == 0) {
+        fprintf(stderr, "expected rows, dims that are a multiple of 32, queries\n");
+        return 2;
+    }
+    if (embi_cuda_device_open(0, &b.d, &b.fault)) {
+        printf("skipped: no device: %s\n", b.fault.msg);
         return 0;
     }
     void *address = dlsym(b.d->driver.object, "cuMemcpyDtoDAsync_v2");
     memcpy(&b.copy, &address, sizeof address);
     printf("%s\n", b.d->about);
-    int failed = !address || embi_cuda_device_enter(b.d, &b.fault);
-    if (!failed) {
-        failed = measure(&b, b.rows * 8192);
-        embi_cuda_device_leave(b.d, EMBI_CUDA_DONE, &b.fault);
+    b.failed = !address || embi_pool_new(0, &b.pool, &err) || embi_cuda_device_enter(b.d, &b.fault);
+    if (!b.failed) {
+        measure(&b);
+        b.failed |= embi_cuda_device_leave(b.d, EMBI_CUDA_DONE, &b.fault) != EMBI_CUDA_DONE;
     }
-    if (failed)
-        printf("failed: %s\n", b.fault.msg);
+    embi_pool_free(b.pool);
     embi_cuda_device_close(b.d);
-    return failed;
+    return b.failed;
 }

@@ -374,6 +374,14 @@ API(cuMemcpyDtoHAsync_v2)(void *to, uint64_t from, size_t n, void *stream)
     return put_off(stream, [=] { memcpy(to, pointer(from), n); });
 }
 
+API(cuMemcpyDtoDAsync_v2)(uint64_t to, uint64_t from, size_t n, void *stream)
+{
+    BEGIN();
+    if (!on_device(to, n) || !on_device(from, n))
+        return INVALID_VALUE;
+    return put_off(stream, [=] { memcpy(pointer(to), pointer(from), n); });
+}
+
 API(cuMemsetD8Async)(uint64_t to, unsigned char value, size_t n, void *stream)
 {
     BEGIN();

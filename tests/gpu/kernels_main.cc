@@ -134,6 +134,13 @@ struct table {
             return value_of(EMBI_CUDA_F16, scale_at(r, c)) * (int8_t)*at(r, c);
         return value_of(type, at(r, c));
     }
+    double norm2(uint64_t r) const
+    {
+        double sum = 0;
+        for (uint64_t c = 0; c < dims; c++)
+            sum += value(r, c) * value(r, c);
+        return sum;
+    }
     uint64_t address() const
     {
         return ::address(m.at);
@@ -561,6 +568,7 @@ void f32_products(enum embi_cuda_type type, enum embi_cuda_kernel kernel, uint64
     products p(type, rows, dims, n);
     const bool tiles = kernel == embi_products_tile_kernel;
     const padded queries(p, tiles);
+    std::vector<float> norm2(rows + 1, NAN);
     const struct embi_products_args args = {p.t.address(),
                                             p.t.pitch,
                                             rows,
@@ -569,12 +577,17 @@ void f32_products(enum embi_cuda_type type, enum embi_cuda_kernel kernel, uint64
                                             queries.pitch(tiles),
                                             address(p.out.data()),
                                             p.ld,
+                                            tiles ? 0 : address(norm2.data()),
                                             (uint32_t)n,
                                             (uint32_t)type};
     if (rows > 0)
         launch(kernel, args, tiles ? (unsigned)(rows + 63) / 64 : 2,
                tiles ? (unsigned)(n + 63) / 64 : 1);
     p.compare(shim_kernels[kernel].name, 4e-7 * sqrt((double)dims + 1));
+    for (uint64_t r = 0; !tiles && r < rows; r++)
+        CHECK(fabs((double)norm2[r] - p.t.norm2(r)) <= 1e-6 * p.t.norm2(r), "norm of row %llu",
+              (unsigned long long)r);
+    CHECK(isnan(norm2[rows]), "written past the norms");
 }
 
 void matrix_products(enum embi_cuda_type type, uint64_t rows, uint64_t dims, uint64_t n)
@@ -624,12 +637,9 @@ void norms(enum embi_cuda_type type, uint64_t rows, uint64_t dims)
         t.address(),         t.pitch,       rows, embi_cuda_numbers(type, t.bytes),
         address(out.data()), (uint32_t)type};
     launch(embi_norms_kernel, args, 2);
-    for (uint64_t r = 0; r < rows; r++) {
-        double sum = 0;
-        for (uint64_t c = 0; c < dims; c++)
-            sum += t.value(r, c) * t.value(r, c);
-        CHECK(fabs((double)out[r] - sum) <= 1e-6 * sum, "row %llu", (unsigned long long)r);
-    }
+    for (uint64_t r = 0; r < rows; r++)
+        CHECK(fabs((double)out[r] - t.norm2(r)) <= 1e-6 * t.norm2(r), "row %llu",
+              (unsigned long long)r);
     CHECK(isnan(out[rows]), "written past the rows");
 }
 
@@ -668,8 +678,8 @@ void products_far()
     }
     /* A window at the end, as the host would name it; rows before it stay untouched. */
     const struct embi_products_args args = {
-        address(far) + first * pitch,    pitch, 7, dims,         address(query.data()), pitch,
-        address(out.data()) + first * 4, rows,  1, EMBI_CUDA_F32};
+        address(far) + first * pitch,    pitch, 7, dims, address(query.data()), pitch,
+        address(out.data()) + first * 4, rows,  0, 1,    EMBI_CUDA_F32};
     launch(embi_products_one_kernel, args, 1);
     for (uint64_t r = first; r < rows; r++)
         CHECK(out[r] == 2 * (float)(r - first + 1), "far row %llu", (unsigned long long)r);
@@ -685,9 +695,17 @@ void results_far()
     CHECK(far != MAP_FAILED, "no room");
     products p(EMBI_CUDA_BF16, 5, 40, 4);
     const padded queries(p, false);
-    const struct embi_products_args args = {
-        p.t.address(), p.t.pitch, 5, queries.numbers, address(queries.m.at), queries.pitch(false),
-        address(far),  ld,        4, EMBI_CUDA_BF16};
+    const struct embi_products_args args = {p.t.address(),
+                                            p.t.pitch,
+                                            5,
+                                            queries.numbers,
+                                            address(queries.m.at),
+                                            queries.pitch(false),
+                                            address(far),
+                                            ld,
+                                            0,
+                                            4,
+                                            EMBI_CUDA_BF16};
     launch(embi_products_four_kernel, args, 1);
     for (uint64_t q = 0; q < 4; q++)
         for (uint64_t r = 0; r < 5; r++) {

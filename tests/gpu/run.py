@@ -375,9 +375,40 @@ def not_linked(p):
             assert r.returncode == 0 and not re.search("NEEDED.*cuda", r.stdout), r.stdout + r.stderr
 
 
+CELLS = ("copy", "gather, rows of 128 bytes", "gather, rows of 1200 bytes", "products, 1 query, bf16", "search, 1 query, bf16",
+         "products, 20 queries, bf16", "scatter-add, f32, d 300", "pinned copy to the device", "gather, table on the host")
+
+
+def bench_runs(p):
+    """The benchmark of `make bench-gpu` has all its cells, and says so where a call fails or there is no device."""
+    bench = str(p.gpu / "small/bench_main")
+    shape = ("100", "64", "20")
+    r = p.run(bench, *shape)
+    text = r.stdout.decode()
+    assert r.returncode == 0 and "failed" not in text and p.report()["left"] == 0, text + r.stderr.decode()
+    for cell in (*CELLS, "products, 1 query, q8_0", "products, 20 queries, q8_0", "pinned copy from the device"):
+        assert re.search(f"^{cell} +[0-9.]+ (GB/s|TFLOP/s) +[0-9.]+ ms", text, re.M), f"{cell}: {text}"
+    calls = p.report()["calls"]
+    for n in range(OPENING, calls - OPENING, calls // (3 if p.slow > 1 else 12)):
+        r = p.run(bench, *shape, fake=f"fail={n}")
+        assert r.returncode == 1 and re.search(rb"failed: (cu|embi_)\w+: unknown error", r.stdout) and p.report()["left"] == 0, r.stdout.decode()
+    r = p.run(bench, *shape, fake="devices=0")
+    assert r.returncode == 0 and r.stdout.startswith(b"skipped: no device"), r.stdout.decode()
+    assert p.run(bench, "100", "65").returncode == 2
+
+
+def bench_torch_runs(p):
+    """torch's side of it runs, on this CPU, or says what is missing."""
+    r = subprocess.run([sys.executable, str(ROOT / "tests/gpu/bench_torch.py"), "100", "64", "20", "--device", "cpu"],
+                       capture_output=True, text=True, timeout=LIMIT_S * p.slow)
+    assert r.returncode == 0, r.stderr
+    for cell in CELLS if not r.stdout.startswith("missing: torch") else ():
+        assert re.search(f"^torch: {cell} +[0-9.]+ (GB/s|TFLOP/s) +[0-9.]+ ms", r.stdout, re.M), f"{cell}: {r.stdout}"
+
+
 SAME = (lookup_same, pool_same, positions_same, q8_0_same, q8_0_takes_its_bytes, lookup_matches_numbers, similar_same, similar_matches_sums, logits_same, init_same, library_same)
 WRONG = (no_driver, no_plugin, wrong_device, wrong_plugin, no_part, out_of_memory, every_call_fails, library_calls_fail,
-         auto_weighs, not_linked)
+         auto_weighs, bench_runs, bench_torch_runs, not_linked)
 
 
 def main():
