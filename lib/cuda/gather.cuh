@@ -9,8 +9,6 @@
 
 #include "cuda/native.cuh"
 
-enum { IN_FLIGHT = 4 };
-
 template <typename Unit, unsigned LANES>
 __device__ inline void copy_row(Unit *to, const Unit *from, uint64_t units, unsigned lane)
 {
@@ -79,16 +77,31 @@ template <int TYPE> __device__ inline uint4 sum_of_units(const uint4 &x, const u
     return unit<TYPE>::write(a);
 }
 
+template <int TYPE>
+__device__ inline void add_rows(uint4 *to, const uint4 *x, const uint4 *y, uint64_t units)
+{
+    for (uint64_t u = lane_of_thread(); u < units; u += EMBI_WARP * IN_FLIGHT) {
+        uint4 a[IN_FLIGHT], b[IN_FLIGHT];
+#pragma unroll
+        for (unsigned i = 0; i < IN_FLIGHT; i++)
+            if (u + i * EMBI_WARP < units) {
+                a[i] = __ldcs(x + u + i * EMBI_WARP);
+                b[i] = __ldg(y + u + i * EMBI_WARP);
+            }
+#pragma unroll
+        for (unsigned i = 0; i < IN_FLIGHT; i++)
+            if (u + i * EMBI_WARP < units)
+                __stcs(to + u + i * EMBI_WARP, sum_of_units<TYPE>(a[i], b[i]));
+    }
+}
+
 template <int TYPE> __device__ inline void gather_sums(const embi_gather_sum_args &a)
 {
     const uint64_t units = (a.row_bytes + sizeof(uint4) - 1) / sizeof(uint4);
     for (uint64_t i = warp_of_thread(); i < a.n; i += warps_of_grid()) {
         const uint4 *x = device_row<uint4>(a.table, a.pitch, id_of(a.ids, i));
         const uint4 *y = device_row<uint4>(a.side, a.side_pitch, id_of(a.side_ids, i));
-        uint4 *to = device_row<uint4>(a.out, a.out_pitch, i);
-#pragma unroll 4
-        for (uint64_t u = lane_of_thread(); u < units; u += EMBI_WARP)
-            __stcs(to + u, sum_of_units<TYPE>(__ldcs(x + u), __ldg(y + u)));
+        add_rows<TYPE>(device_row<uint4>(a.out, a.out_pitch, i), x, y, units);
     }
 }
 
@@ -103,25 +116,39 @@ extern "C" __global__ void __launch_bounds__(EMBI_BLOCK_THREADS)
         gather_sums<EMBI_CUDA_BF16>(a);
 }
 
+/* A number of a row, as exact as f64. */
+template <int TYPE>
+__device__ inline double number_of(const embi_pool_args &a, uint64_t row, uint32_t column)
+{
+    const auto *from = device_row<typename stored<TYPE>::code>(a.table, a.pitch, row);
+    return stored<TYPE>::read(from[column]) * scale_of<TYPE>(from, a.dims, column);
+}
+
 /* One column of a bag: what emb_pool_add does with it. */
 template <int TYPE>
 __device__ inline void pool_column(const embi_pool_args &a, uint64_t bag, uint64_t begin,
                                    uint64_t end, uint32_t column)
 {
-    using type = stored<TYPE>;
     const double *weights = device<double>(a.weights);
     double *to = device<double>(a.sums) + bag * a.dims + column;
     bool first = device<uint64_t>(a.counts)[bag] == 0;
     double sum = first ? 0 : *to;
-#pragma unroll 4
-    for (uint64_t i = begin; i < end; i++, first = false) {
-        const uint64_t row = id_of(a.ids, i);
-        const auto *from = device_row<typename type::code>(a.table, a.pitch, row);
-        double x = type::read(from[column]) * scale_of<TYPE>(from, a.dims, column);
-        if (a.how == EMBI_CUDA_SUM)
-            sum += weights ? weights[i] * x : x;
-        else if (first || x > sum || x != x)
-            sum = x;
+    for (uint64_t i = begin; i < end; i += IN_FLIGHT) {
+        double x[IN_FLIGHT];
+#pragma unroll
+        for (unsigned j = 0; j < IN_FLIGHT; j++)
+            if (i + j < end)
+                x[j] = number_of<TYPE>(a, id_of(a.ids, i + j), column);
+#pragma unroll
+        for (unsigned j = 0; j < IN_FLIGHT; j++) {
+            if (i + j >= end)
+                break;
+            if (a.how == EMBI_CUDA_SUM)
+                sum += weights ? weights[i + j] * x[j] : x[j];
+            else if (first || x[j] > sum || x[j] != x[j])
+                sum = x[j];
+            first = false;
+        }
     }
     *to = sum;
 }

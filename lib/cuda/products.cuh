@@ -34,16 +34,41 @@ __device__ inline float add_squares(float sum, const uint4 &from, [[maybe_unused
     }
 }
 
-template <int TYPE> __device__ inline void norms_of_rows(const embi_norms_args &a)
+/* Units u, u + EMBI_WARP ... of a row and what scales them; nothing past its end. */
+template <int TYPE>
+__device__ inline void load_units(const uint4 *row, uint64_t numbers, uint64_t u,
+                                  uint4 x[IN_FLIGHT], float scale[IN_FLIGHT])
 {
     constexpr unsigned N = unit<TYPE>::numbers;
+#pragma unroll
+    for (unsigned i = 0; i < IN_FLIGHT; i++)
+        if (u + i * EMBI_WARP < numbers / N) {
+            x[i] = __ldcs(row + u + i * EMBI_WARP);
+            scale[i] = scale_of<TYPE>(row, numbers, (u + i * EMBI_WARP) * N);
+        }
+}
+
+template <int TYPE> __device__ inline float lane_norm2(const uint4 *row, uint64_t numbers)
+{
+    const uint64_t units = numbers / unit<TYPE>::numbers;
+    float sum = 0;
+    for (uint64_t u = lane_of_thread(); u < units; u += EMBI_WARP * IN_FLIGHT) {
+        uint4 x[IN_FLIGHT];
+        float scale[IN_FLIGHT];
+        load_units<TYPE>(row, numbers, u, x, scale);
+#pragma unroll
+        for (unsigned i = 0; i < IN_FLIGHT; i++)
+            if (u + i * EMBI_WARP < units)
+                sum = add_squares<TYPE>(sum, x[i], scale[i]);
+    }
+    return sum;
+}
+
+template <int TYPE> __device__ inline void norms_of_rows(const embi_norms_args &a)
+{
     for (uint64_t r = warp_of_thread(); r < a.rows; r += warps_of_grid()) {
         const uint4 *row = device_row<uint4>(a.table, a.pitch, r);
-        float sum = 0;
-#pragma unroll 4
-        for (uint64_t u = lane_of_thread(); u < a.numbers / N; u += EMBI_WARP)
-            sum = add_squares<TYPE>(sum, row[u], scale_of<TYPE>(row, a.numbers, u * N));
-        sum = warp_sum(sum);
+        const float sum = warp_sum(lane_norm2<TYPE>(row, a.numbers));
         if (lane_of_thread() == 0)
             device<float>(a.norm2)[r] = sum;
     }
@@ -75,30 +100,43 @@ __device__ inline float add_products(float sum, const float x[N], const uint4 *y
     return sum;
 }
 
+/* One unit of a row, times all queries. */
+template <int TYPE, unsigned QUERIES>
+__device__ inline void add_unit(const embi_products_args &a, uint64_t u, const uint4 &now,
+                                [[maybe_unused]] float scale, float sum[QUERIES])
+{
+    constexpr unsigned N = unit<TYPE>::numbers;
+    float x[N];
+    unit<TYPE>::read(now, x);
+#pragma unroll
+    for (unsigned q = 0; q < QUERIES; q++) {
+        const uint4 *y = device_row<uint4>(a.queries, a.queries_pitch, q) +
+                         (u - lane_of_thread()) * (N / 4) + lane_of_thread();
+        if constexpr (TYPE == EMBI_CUDA_Q8_0)
+            sum[q] = fmaf(scale, add_products<N>(0, x, y), sum[q]);
+        else
+            sum[q] = add_products<N>(sum[q], x, y);
+    }
+}
+
 /* The part of a lane in the products of one row with QUERIES queries, and in its squared norm, which
  * costs no further look at the row. */
 template <int TYPE, unsigned QUERIES>
 __device__ inline float lane_products(const embi_products_args &a, const uint4 *row,
                                       float sum[QUERIES])
 {
+    const uint64_t units = a.numbers / unit<TYPE>::numbers;
     float norm2 = 0;
-    constexpr unsigned N = unit<TYPE>::numbers;
-#pragma unroll 4
-    for (uint64_t u = lane_of_thread(); u < a.numbers / N; u += EMBI_WARP) {
-        const uint4 now = __ldcs(row + u);
-        float x[N];
-        unit<TYPE>::read(now, x);
-        [[maybe_unused]] const float scale = scale_of<TYPE>(row, a.numbers, u * N);
-        norm2 = add_squares<TYPE>(norm2, now, scale);
+    for (uint64_t u = lane_of_thread(); u < units; u += EMBI_WARP * IN_FLIGHT) {
+        uint4 x[IN_FLIGHT];
+        float scale[IN_FLIGHT];
+        load_units<TYPE>(row, a.numbers, u, x, scale);
 #pragma unroll
-        for (unsigned q = 0; q < QUERIES; q++) {
-            const uint4 *y = device_row<uint4>(a.queries, a.queries_pitch, q) +
-                             (u - lane_of_thread()) * (N / 4) + lane_of_thread();
-            if constexpr (TYPE == EMBI_CUDA_Q8_0)
-                sum[q] = fmaf(scale, add_products<N>(0, x, y), sum[q]);
-            else
-                sum[q] = add_products<N>(sum[q], x, y);
-        }
+        for (unsigned i = 0; i < IN_FLIGHT; i++)
+            if (u + i * EMBI_WARP < units) {
+                norm2 = add_squares<TYPE>(norm2, x[i], scale[i]);
+                add_unit<TYPE, QUERIES>(a, u + i * EMBI_WARP, x[i], scale[i], sum);
+            }
     }
     return norm2;
 }
@@ -133,7 +171,8 @@ template <unsigned QUERIES> __device__ inline void products_of_types(const embi_
         products_of_rows<EMBI_CUDA_BF16, QUERIES>(a);
 }
 
-extern "C" __global__ void __launch_bounds__(EMBI_BLOCK_THREADS)
+/* Four blocks an SM: the compiler for sm_100 would have five, and not keep all in registers. */
+extern "C" __global__ void __launch_bounds__(EMBI_BLOCK_THREADS, 4)
     embi_products_one(const embi_products_args a)
 {
     products_of_types<1>(a);

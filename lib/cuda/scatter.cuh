@@ -9,19 +9,36 @@
 
 #include "cuda/native.cuh"
 
+/* x[j] is number c + j warps of a row. */
+template <int TYPE, typename Number>
+__device__ inline void load_numbers(const typename stored<TYPE>::code *row, uint32_t c,
+                                    uint32_t dims, Number x[IN_FLIGHT])
+{
+#pragma unroll
+    for (unsigned j = 0; j < IN_FLIGHT; j++)
+        x[j] = c + j * EMBI_WARP < dims ? stored<TYPE>::read(row[c + j * EMBI_WARP]) : Number();
+}
+
 template <int TYPE>
 __device__ inline void add_segment(const embi_scatter_args &a, uint64_t s, uint64_t begin,
                                    uint64_t end)
 {
     using type = stored<TYPE>;
     using code = typename type::code;
+    using number = decltype(type::read(code()));
     code *to = device_row<code>(a.table, a.pitch, s);
-    for (uint32_t c = lane_of_thread(); c < a.dims; c += EMBI_WARP) {
-        auto sum = type::read(to[c]);
-#pragma unroll 4
-        for (uint64_t i = begin; i < end; i++)
-            sum += type::read(device_row<code>(a.grads, a.grads_pitch, i)[c]);
-        to[c] = type::write(sum);
+    for (uint32_t c = lane_of_thread(); c < a.dims; c += EMBI_WARP * IN_FLIGHT) {
+        number sum[IN_FLIGHT], more[IN_FLIGHT];
+        load_numbers<TYPE>(to, c, a.dims, sum);
+        for (uint64_t i = begin; i < end; i++) {
+            load_numbers<TYPE>(device_row<code>(a.grads, a.grads_pitch, i), c, a.dims, more);
+            for (unsigned j = 0; j < IN_FLIGHT; j++)
+                sum[j] += more[j];
+        }
+#pragma unroll
+        for (unsigned j = 0; j < IN_FLIGHT; j++)
+            if (c + j * EMBI_WARP < a.dims)
+                to[c + j * EMBI_WARP] = type::write(sum[j]);
     }
 }
 

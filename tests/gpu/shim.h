@@ -37,7 +37,7 @@ void shim_order(int order);
 #define __global__
 #define __device__
 #define __host__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __shared__       static __attribute__((section("shim_shared")))
 
