@@ -130,8 +130,8 @@ struct embi_matrix_args {
 enum { EMBI_MATRIX_ROWS = 64, EMBI_MATRIX_QUERIES = 64, EMBI_MATRIX_THREADS = 128 };
 enum { EMBI_TILE_ROWS = 64, EMBI_TILE_QUERIES = 64 };
 
-/* Numbers whose products a tensor core adds up before the sum goes to an f32 sum of its own; of Q8_0
- * those of one scale. */
+/* Numbers whose products a tensor core adds up before the sum goes to an f32 sum of its own; of
+ * Q8_0 those of one scale. */
 enum { EMBI_MATRIX_BLOCK = 128 };
 
 /* Of each query the rows whose key (ops/interval.h) may be among the k highest. Rows whose norm2 is
@@ -152,9 +152,9 @@ struct embi_select_args {
     uint32_t n, cap, metric, farthest;
 };
 
-/* The same selection by several blocks a query: a kernel for each of EMBI_SELECT_PASSES digits of the
- * k-th highest lower end, whose blocks count together what each value of the digit has, and one that
- * lists rows. Each begins with what the one before has counted. */
+/* The same selection by several blocks a query: a kernel for each of EMBI_SELECT_PASSES digits of
+ * the k-th highest lower end, whose blocks count together what each value of the digit has, and one
+ * that lists rows. Each begins with what the one before has counted. */
 enum { EMBI_SELECT_PASSES = 4, EMBI_SELECT_VALUES = 256 };
 struct embi_select_known {
     uint32_t prefix; /* the digits so far                                  */
@@ -162,10 +162,9 @@ struct embi_select_known {
 };
 struct embi_spread_args {
     struct embi_select_args select;
-    uint64_t
-        counts; /* [n, EMBI_SELECT_PASSES, EMBI_SELECT_VALUES] uint32_t, zero before the first */
-    uint64_t known; /* [n, EMBI_SELECT_PASSES] before each pass                                  */
-    uint32_t pass;  /* EMBI_SELECT_PASSES: rows are listed                                       */
+    uint64_t counts; /* [n, EMBI_SELECT_PASSES, EMBI_SELECT_VALUES] uint32_t, zero at first */
+    uint64_t known;  /* [n, EMBI_SELECT_PASSES] before each pass                           */
+    uint32_t pass;   /* EMBI_SELECT_PASSES: rows are listed                                */
 };
 
 /* Rows of the window that may answer and whose norm2 is not usable. */

@@ -43,8 +43,8 @@ __device__ inline void native_mma_f16(float c[4], const uint32_t a[4], const uin
 
 #endif
 
-/* Loads that a thread issues before it needs the first of them: written out, in arrays, where a
- * kernel waits for memory, since of a loop that is unrolled the compiler makes one after another. */
+/* Loads that a thread issues before it needs the first of them: in arrays, where a kernel waits for
+ * memory, since of a loop that is unrolled the compiler makes one after another. */
 enum { IN_FLIGHT = 4 };
 
 template <typename T> __device__ inline T *device(uint64_t address)

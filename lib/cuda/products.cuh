@@ -119,8 +119,8 @@ __device__ inline void add_unit(const embi_products_args &a, uint64_t u, const u
     }
 }
 
-/* The part of a lane in the products of one row with QUERIES queries, and in its squared norm, which
- * costs no further look at the row. */
+/* The part of a lane in the products of one row with QUERIES queries, and in its squared norm,
+ * which costs no further look at the row. */
 template <int TYPE, unsigned QUERIES>
 __device__ inline float lane_products(const embi_products_args &a, const uint4 *row,
                                       float sum[QUERIES])

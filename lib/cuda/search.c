@@ -254,8 +254,8 @@ static int multiply(const struct search *s, const struct embi_cuda_window *w,
                                    tiles(s->what->n, EMBI_TILE_QUERIES), fault);
 }
 
-/* Blocks for each query: so few queries that one block each would leave much of the device idle have
- * several. */
+/* Blocks for each query: so few queries that one block each would leave much of the device idle
+ * have several. */
 static uint64_t blocks_of_query(const struct search *s, uint64_t rows)
 {
     const struct embi_cuda_device *d = s->table->device;

@@ -2,10 +2,11 @@
  *
  * A row's score is known to lie in an interval (ops/interval.h, whose keys and errors are computed
  * here in f32, with room for that). The k-th highest lower end of any rows is a floor: a row whose
- * upper end is below has k better ones. A block finds the k-th highest lower end of the window digit
- * by digit, from the top, by counting (radix select: Alabi et al., "Fast k-selection algorithms for
- * graphics processing units", ACM JEA 2012); the floor only rises from window to window. Which rows
- * are listed depends on nothing but the numbers; their order does not matter, and is left to chance.
+ * upper end is below has k better ones. A block finds the k-th highest lower end of the window
+ * digit by digit, from the top, by counting (radix select: Alabi et al., "Fast k-selection
+ * algorithms for graphics processing units", ACM JEA 2012); the floor only rises from window to
+ * window. Which rows are listed depends on nothing but the numbers; their order does not matter,
+ * and is left to chance.
  *
  * With many queries one block takes each. With few, which would leave most of the device idle, many
  * blocks share a query, and a kernel ends where all must have counted before any goes on.

@@ -31,8 +31,8 @@ struct embi_cuda_fault {
 };
 
 /* Types that kernels compute with. Bytes are gathered alone. A row of Q8_0 has its codes first, an
- * int8 each, then its scales, an f16 for every EMBI_CUDA_Q8_NUMBERS of them: codes then are 16 bytes
- * at a time, which they are not in a file, where each scale stands before its codes. */
+ * int8 each, then its scales, an f16 for every EMBI_CUDA_Q8_NUMBERS of them: so codes can be read
+ * 16 bytes at a time, which they cannot in a file, where each scale stands before its codes. */
 enum embi_cuda_type {
     EMBI_CUDA_F64,
     EMBI_CUDA_F32,

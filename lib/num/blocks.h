@@ -39,8 +39,8 @@ bool embi_blocks_written(emb_dtype dtype);
  * in blocks whose scale is too large for f16: they are infinite or NaN there. */
 uint64_t embi_blocks_from_f32(void *dst, emb_dtype dtype, const float *src, size_t n);
 
-/* A row of q8_0, `bytes` of whole blocks, with all codes first and then all scales, little-endian f16
- * as they were; and back. The arrays do not overlap. */
+/* A row of q8_0, `bytes` of whole blocks, with all codes first and then all scales, little-endian
+ * f16 as they were; and back. The arrays do not overlap. */
 void embi_q8_0_split(unsigned char *dst, const unsigned char *blocks, size_t bytes);
 void embi_q8_0_join(unsigned char *blocks, const unsigned char *src, size_t bytes);
 

@@ -34,8 +34,7 @@ struct fill {
     unsigned char *to;
 };
 
-/* Room for a row of blocks, which a device has in another order; *room is NULL for every other type.
- */
+/* Room for a row of blocks, which a device has in another order; *room is NULL for other types. */
 static emb_status row_of_blocks(emb_dtype dtype, uint64_t row_bytes, unsigned char **room,
                                 emb_err *err)
 {
