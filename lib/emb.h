@@ -1183,9 +1183,9 @@ EMB_API emb_status emb_writer_open(emb_ctx *ctx, const char *path, const emb_arr
 EMB_API emb_status emb_writer_put(emb_writer *writer, const emb_block *block, const emb_str *tokens,
                                   emb_err *err);
 
-/* Fills block->data, without gaps, with the rows from `first` on of those that are appended, or lets
- * it point to where they are already, until all are written. Called from several threads at once, in
- * any order, for some hundred KiB at a time. */
+/* Fills block->data, without gaps, with the rows from `first` on of those that are appended, or
+ * lets it point to where they are already, until all are written. Called from several threads at
+ * once, in any order, for some hundred KiB at a time. */
 typedef emb_status emb_make_fn(void *arg, uint64_t first, emb_block *block, emb_err *err);
 
 /* Appends rows->rows rows like emb_writer_put, which `make` makes (rows->data is not used): all

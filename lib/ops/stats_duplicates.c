@@ -3,7 +3,8 @@
  * Hashes are put into buckets (util/buckets.h). Of each, rows enter a hash table in row order; one
  * whose hash is there already is compared with the row that entered it, so a collision costs time
  * and never an answer. The table of rows is read again only for that. Memory: 8 bytes a row for the
- * hashes, 8 for their order, a bit for what was found, and 12 a row of the bucket each thread is at.
+ * hashes, 8 for their order, a bit for what was found, and 12 a row of the buckets that threads are
+ * at.
  */
 #include "ops/stats.h"
 #include "util/buckets.h"

@@ -142,10 +142,10 @@ emb_status emb_table_gather(const emb_table *t, const uint64_t *rows, size_t n, 
  * Rows on their way into a file
  */
 
-/* Bytes of a file for each row that is read from it, at least, or the rows are used where they are
- * mapped. To map a row costs a fault of the page it is in and brings some of its neighbours, so with
- * few rows reading is faster: with 8192 of [400000, 300] f32 in 16 ms of CPU time and not 43, and
- * with as many again as here in about the same time (EPYC, family 23, 1200 to 16384 bytes a row). */
+/* Bytes of a file for each row that is read from it, at least; of more rows each is used where it
+ * is mapped. To map a row costs a fault and brings neighbours of it, so a few are sooner read:
+ * 8192 of [400000, 300] f32 took 17 ms of CPU time, not 43. With a row in 16 KiB both took as long
+ * (EPYC of family 23, rows of 1200, 8192 and 16384 bytes). */
 #define READ_SHARE 16384
 
 struct source {

@@ -1,5 +1,5 @@
-/* buckets.h - the positions of many hashes, put into buckets by the hashes' upper bits, so that each
- * bucket can be worked on alone, by any thread, in a table that fits a cache.
+/* buckets.h - the positions of many hashes, put into buckets by the hashes' upper bits: each bucket
+ * can be worked on alone, by any thread, in a table that fits a cache.
  */
 #ifndef EMBI_UTIL_BUCKETS_H
 #define EMBI_UTIL_BUCKETS_H
