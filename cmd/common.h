@@ -116,8 +116,9 @@ struct common {
 /* Who computes. */
 #define COMMON_DEVICE                                                                         \
     OPT("device", 0, OPT_TEXT, COMMON_AT(device), "D",                                        \
-        "who computes: cpu (default), cuda, cuda:N (the GPU of that number), or auto: a GPU " \
-        "where there is one and a search is likely to be faster on it",                       \
+        "who computes: cpu (default), cuda, cuda:N (the GPU of that number), cuda:N,M,... "   \
+        "or cuda:all (several, which share the rows), or auto: a GPU where there is one and " \
+        "a search is likely to be faster on it",                                              \
         .aliases = " gpu cuda ")
 #define COMMON_SEED OPT("seed", 0, OPT_COUNT, COMMON_AT(seed), "N", "of random numbers (default 0)")
 /* Every command has these, last. */

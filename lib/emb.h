@@ -304,19 +304,23 @@ EMB_API const char *emb_ctx_blas_core(const emb_ctx *ctx);
  * another version. */
 EMB_API emb_status emb_ctx_blas(emb_ctx *ctx, const char **about, emb_err *err);
 
-/* A GPU. The functions that take one give what they give without it: rows and random numbers have
- * the same bytes, a search has the same rows in the same order with the same scores. */
+/* A GPU, or several that share the rows of tables. The functions that take one give what they give
+ * without it: rows and random numbers have the same bytes, a search has the same rows in the same
+ * order with the same scores. */
 typedef struct emb_device emb_device;
 
 /* The device of that name: "cpu" is none (*device = NULL, which every function takes); "cuda" is
- * the first one of NVIDIA's driver, "cuda:N" the one of that number; "auto" is the first one too,
+ * the first one of NVIDIA's driver, "cuda:N" the one of that number; "cuda:N,M,..." are several, at
+ * most 64, and "cuda:all" those of the driver on which the kernels run; "auto" is the first one,
  * optional: a search uses it where it is there and likely to be faster, other functions do not, and
  * it is NULL where there is no plugin. The plugin "cuda" and the driver are loaded here, under
  * "auto" when a search asks for them.
  * A context has one device, which one thread uses at a time; it lives as long as its context, and
- * after all tables. EMB_BAD_ARG:
- * another name, or another device than the first time. EMB_DEVICE: there is no plugin, no driver,
- * no such device, or one that is too old. */
+ * after all tables. Several GPUs are one device: each has a range of a table's rows, even ones
+ * where their memory allows it, and all work at the same time, driven by a thread each.
+ * EMB_BAD_ARG: another name, a number twice, or another device than the first time. EMB_DEVICE:
+ * there is no plugin, no driver, no such device, or one that is too old; of several the message
+ * names the first that failed. */
 EMB_API emb_status emb_ctx_device(emb_ctx *ctx, const char *name, emb_device **device,
                                   emb_err *err);
 
@@ -1036,7 +1040,8 @@ EMB_API emb_status emb_pool_add(emb_ctx *ctx, emb_pooling how, const emb_block *
 
 /* The same with rows of a table and several sequences at once: sequence b takes those of rows
  * [ends[b-1]] .. [ends[b] - 1], with their weights, into sums[b] of [n, d], and counts[b] grows. A
- * device adds and compares in the same order; it has no part in tables of other types than f64,
+ * device adds and compares in the same order, and of several GPUs each hands on its rows, and the
+ * CPU does that; it has no part in tables of other types than f64,
  * f32, f16, bf16 and blocks, nor in the first and last rows. NULL, or an optional one: the CPU does
  * all. Statuses as for emb_device_gather; sums are of no use then. */
 EMB_API emb_status emb_pool_rows(emb_ctx *ctx, emb_device *device, emb_pooling how,

@@ -20,6 +20,19 @@ static const struct kernel {
  * Opening
  */
 
+/* The driver stays loaded if that went well: it would take as long to load it again. */
+int embi_cuda_device_count(int *n, struct embi_cuda_fault *fault)
+{
+    struct embi_cuda_device d = {0};
+    int result = embi_driver_open(&d.driver, fault);
+    if (result)
+        return result;
+    result = EMBI_CALL(&d, fault, cuDeviceGetCount, n);
+    if (result)
+        embi_driver_close(&d.driver);
+    return result;
+}
+
 static int choose(struct embi_cuda_device *d, int ordinal, struct embi_cuda_fault *fault)
 {
     int n = 0;
@@ -57,7 +70,7 @@ static int describe(struct embi_cuda_device *d, struct embi_cuda_fault *fault)
     snprintf(d->about, sizeof d->about, "%s, compute capability %d.%d, %zu MiB, driver %d.%d", name,
              major, minor, bytes >> 20, version / 1000, version % 1000 / 10);
     if (major < LEAST_MAJOR)
-        return embi_cuda_fail(fault, EMBI_CUDA_MISSING,
+        return embi_cuda_fail(fault, EMBI_CUDA_OLD,
                               "%s is of compute capability %d.%d: expected %d.0 or newer", name,
                               major, minor, LEAST_MAJOR);
     return EMBI_CUDA_DONE;

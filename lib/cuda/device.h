@@ -130,9 +130,12 @@ int embi_cuda_table_windows(struct embi_cuda_table *t, uint64_t rows, uint64_t m
                             struct embi_cuda_fault *fault);
 
 /* The functions of struct embi_cuda. */
+int embi_cuda_device_count(int *n, struct embi_cuda_fault *fault);
 int embi_cuda_device_open(int ordinal, struct embi_cuda_device **device,
                           struct embi_cuda_fault *fault);
 void embi_cuda_device_close(struct embi_cuda_device *device);
+int embi_cuda_device_room(struct embi_cuda_device *device, uint64_t row_bytes, uint64_t *rows,
+                          struct embi_cuda_fault *fault);
 int embi_cuda_table_open(struct embi_cuda_device *device, const struct embi_cuda_rows *rows,
                          struct embi_cuda_table **table, bool *resident,
                          struct embi_cuda_fault *fault);

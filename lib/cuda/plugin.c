@@ -12,9 +12,11 @@ __attribute__((visibility("default"))) const struct embi_cuda *embi_cuda_plugin(
 {
     static const struct embi_cuda cuda = {.abi = EMBI_CUDA_ABI,
                                           .size = sizeof cuda,
+                                          .count = embi_cuda_device_count,
                                           .open = embi_cuda_device_open,
                                           .close = embi_cuda_device_close,
                                           .about = about,
+                                          .room = embi_cuda_device_room,
                                           .table_open = embi_cuda_table_open,
                                           .table_close = embi_cuda_table_close,
                                           .gather = embi_cuda_table_gather,

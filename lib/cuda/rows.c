@@ -84,13 +84,31 @@ int embi_cuda_rows_download(struct embi_cuda_device *d, embi_address from, uint6
  * Tables
  */
 
+static int ask_room(struct embi_cuda_device *d, uint64_t pitch, uint64_t *rows,
+                    struct embi_cuda_fault *fault)
+{
+    size_t unused = 0, total = 0;
+    int result = EMBI_CALL(d, fault, cuMemGetInfo, &unused, &total);
+    *rows = (unused - unused / HEADROOM) / pitch;
+    return result;
+}
+
+int embi_cuda_device_room(struct embi_cuda_device *device, uint64_t row_bytes, uint64_t *rows,
+                          struct embi_cuda_fault *fault)
+{
+    const uint64_t pitch = embi_pitch_of(row_bytes ? row_bytes : 1);
+    int result = embi_cuda_device_enter(device, fault);
+    return result ? result
+                  : embi_cuda_device_leave(device, ask_room(device, pitch, rows, fault), fault);
+}
+
 /* All rows, if the memory is there; it is no failure if it is not. */
 static int make_resident(struct embi_cuda_table *t, struct embi_cuda_fault *fault)
 {
     struct embi_cuda_device *d = t->device;
-    size_t unused = 0, total = 0;
-    int result = EMBI_CALL(d, fault, cuMemGetInfo, &unused, &total);
-    if (result || t->rows.rows == 0 || t->rows.rows > (unused - unused / HEADROOM) / t->pitch)
+    uint64_t room;
+    int result = ask_room(d, t->pitch, &room, fault);
+    if (result || t->rows.rows == 0 || t->rows.rows > room)
         return result;
     result = EMBI_CALL(d, fault, cuMemAlloc, &t->resident, t->rows.rows * t->pitch);
     if (result) {

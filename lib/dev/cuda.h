@@ -4,8 +4,9 @@
  * itself, carries its kernels, exports one function, EMBI_CUDA_SYMBOL, and imports nothing from the
  * library. This header is all that both sides share, and includes nothing of either.
  *
- * Calls of one device run one at a time. Each returns an enum embi_cuda_result; where that is not
- * EMBI_CUDA_DONE nothing was handed out, and `fault` says why in one line without a full stop.
+ * Calls of one device run one at a time; those of several may run at once. Each returns an enum
+ * embi_cuda_result; where that is not EMBI_CUDA_DONE nothing was handed out, and `fault` says why
+ * in one line without a full stop.
  */
 #ifndef EMBI_DEV_CUDA_H
 #define EMBI_DEV_CUDA_H
@@ -15,12 +16,13 @@
 #include <stdint.h>
 
 /* Grows with every change of what is below: a plugin of another number is not used. */
-#define EMBI_CUDA_ABI 2
+#define EMBI_CUDA_ABI 3
 
 enum embi_cuda_result {
     EMBI_CUDA_DONE,
     EMBI_CUDA_STOPPED,     /* embi_cuda_rows.fill said so; there is no fault   */
-    EMBI_CUDA_MISSING,     /* no driver, no such device, one that is too old   */
+    EMBI_CUDA_MISSING,     /* no driver, no such device                        */
+    EMBI_CUDA_OLD,         /* a device that is older than the kernels can take */
     EMBI_CUDA_FULL,        /* the device has not that much memory              */
     EMBI_CUDA_HOST_MEMORY, /* nor has this machine                             */
     EMBI_CUDA_FAILED       /* the driver refused a call                        */
@@ -136,12 +138,19 @@ struct embi_cuda_table;
 struct embi_cuda {
     uint32_t abi, size; /* EMBI_CUDA_ABI, sizeof(struct embi_cuda) */
 
+    /* How many devices the driver has, which is loaded for it; some may be too old. */
+    int (*count)(int *n, struct embi_cuda_fault *fault);
+
     /* Device number `ordinal` of the driver; with it the driver is loaded. */
     int (*open)(int ordinal, struct embi_cuda_device **device, struct embi_cuda_fault *fault);
     void (*close)(struct embi_cuda_device *device);
 
     /* "NVIDIA H200, compute capability 9.0, 139 GiB, driver 12.8". */
     const char *(*about)(const struct embi_cuda_device *device);
+
+    /* How many rows of so many bytes a table may have that is to lie there as a whole. */
+    int (*room)(struct embi_cuda_device *device, uint64_t row_bytes, uint64_t *rows,
+                struct embi_cuda_fault *fault);
 
     /* Gives the device a table: all of it, where there is room (*resident), and else a part at a
      * time, whenever it is needed. `rows` stays as it is until table_close. */

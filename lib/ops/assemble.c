@@ -209,7 +209,7 @@ emb_status emb_assembly_open(emb_ctx *ctx, const emb_table *table, const emb_ass
         describe(a);
         status = choose_factor(a, &o, err);
     }
-    if (!status && o.device && !o.device->optional && embi_assembly_fits_device(a))
+    if (!status && o.device && !o.device->named.optional && embi_assembly_fits_device(a))
         a->device = o.device;
     a->info.on_device = a->device != NULL;
     if (!status)

@@ -44,9 +44,9 @@ struct emb_assembly {
     struct embi_wave_rows waves;
     struct embi_assembly_room *rooms; /* [n_rooms]: one for each worker */
     size_t n_rooms;
-    char *memory;                 /* that they are in */
-    emb_device *device;           /* makes the rows (assemble_device.c); NULL: the CPU does */
-    struct embi_cuda_table *side; /* the positions on it, once they are there */
+    char *memory;             /* that they are in */
+    emb_device *device;       /* makes the rows (assemble_device.c); NULL: the CPU does */
+    struct embi_shared *side; /* the positions on it, once they are there */
     emb_err side_err;
 };
 

@@ -52,10 +52,9 @@ static emb_status send_side(struct emb_assembly *a, emb_err *err)
                                         .fill = fill_side,
                                         .arg = a};
     struct embi_cuda_fault fault;
-    bool resident;
     if (a->side)
         return EMB_OK;
-    int result = a->device->cuda->table_open(a->device->handle, &rows, &a->side, &resident, &fault);
+    int result = embi_shared_open(a->device, &rows, true, &a->side, &fault);
     return status_of(a, result, &fault, err);
 }
 
@@ -73,15 +72,15 @@ static emb_status make_rows(const struct embi_assembly_job *job, const uint64_t 
 {
     struct emb_assembly *a = job->a;
     struct embi_device_sink sink = embi_device_sink_to(a->env, a->info.dtype, job->dst);
-    struct embi_cuda_table *there = NULL;
+    struct embi_shared *there = NULL;
     struct embi_cuda_fault fault;
     emb_status status = embi_table_on_device(a->device, a->table, EMBI_AS_STORED, &there, err);
     if (!status)
         status = send_side(a, err);
     if (status)
         return status;
-    int result = a->device->cuda->gather_sum(there, job->rows, a->side, side_rows, job->n,
-                                             embi_device_put, &sink, &fault);
+    int result = embi_shared_gather_sum(there, job->rows, a->side, side_rows, job->n,
+                                        embi_device_put, &sink, &fault);
     status = status_of(a, result, &fault, err);
     if (!status && sink.status)
         *err = sink.err;
@@ -107,6 +106,6 @@ emb_status embi_assemble_on_device(const struct embi_assembly_job *job, emb_err 
 void embi_assembly_leave_device(struct emb_assembly *a)
 {
     if (a->side)
-        a->device->cuda->table_close(a->side);
+        embi_shared_close(a->side);
     a->side = NULL;
 }

@@ -5,7 +5,7 @@
  * values could overflow the type, or would all be rounded to zero, is refused rather than carried
  * out.
  */
-#include "dev/device.h"
+#include "dev/gpus.h"
 #include "num/dtype.h"
 #include "ops/draw.h"
 #include "table/table.h"
@@ -186,8 +186,7 @@ static emb_status draw_on_device(emb_device *device, struct job *job, emb_err *e
     emb_status status = embi_device_ready(device, err);
     if (status)
         return status;
-    return embi_device_status(device->cuda->draw(device->handle, &draw, put_drawn, job, &fault),
-                              &fault, err);
+    return embi_device_status(embi_gpus_draw(device, &draw, put_drawn, job, &fault), &fault, err);
 }
 
 emb_status emb_init_rows(emb_ctx *ctx, const emb_init_opts *opts, uint64_t first, emb_block *block,
@@ -201,7 +200,7 @@ emb_status emb_init_rows(emb_ctx *ctx, const emb_init_opts *opts, uint64_t first
     if (!embi_mul(block->rows, block->dims, &elements))
         return embi_fail(err, EMB_BAD_ARG, -1, "the block is too large");
     emb_device *device = EMBI_HAS(opts, device) ? opts->device : NULL;
-    if (device && !device->optional && is_random(job.dist))
+    if (device && !device->named.optional && is_random(job.dist))
         return draw_on_device(device, &job, err);
     job.item_rows = embi_max(ITEM_ELEMENTS / block->dims, 1);
     size_t items = (block->rows - 1) / job.item_rows + 1;

@@ -3,8 +3,11 @@
  */
 #include "table/device.h"
 #include "util/err.h"
+#include "util/loop.h"
 
 #include <stdlib.h>
+
+#define BROUGHT_BYTES (UINT64_C(64) << 20) /* of rows that several GPUs bring at a time */
 
 /* How rows reach the vectors, and what of it is at work. */
 struct pooling {
@@ -64,6 +67,69 @@ static bool fits_device(const struct pooling *p)
             emb_dtype_block(dtype) > 1);
 }
 
+/* ------------------------------------------------------------------------------------------------
+ * By several GPUs
+ */
+
+/* Rows first .. first+n-1 of those of all sequences; the first is of sequence `from`. */
+struct brought {
+    const struct pooling *p;
+    double *rows;
+    uint64_t first, n;
+    size_t from;
+};
+
+static emb_status add_brought(void *arg, size_t item, int worker, emb_err *err)
+{
+    const struct brought *b = arg;
+    const struct pooling *p = b->p;
+    const size_t sequence = b->from + item, d = p->table->layout.dims;
+    const uint64_t begin = embi_max(begin_of(p, sequence), b->first),
+                   end = embi_min(p->ends[sequence], b->first + b->n);
+    (void)worker;
+    if (begin >= end)
+        return EMB_OK;
+    const emb_block rows = {b->rows + (begin - b->first) * d, end - begin, (uint32_t)d, EMB_F64, 0};
+    return emb_pool_add(p->ctx, p->how, &rows, p->weights ? p->weights + begin : NULL,
+                        p->sums + sequence * d, &p->counts[sequence], err);
+}
+
+/* Sequences that begin before row `end`, from b->from on. */
+static size_t sequences_until(const struct brought *b, uint64_t end)
+{
+    size_t to = b->from;
+    while (to < b->p->n && begin_of(b->p, to) < end)
+        to++;
+    return to - b->from;
+}
+
+/* The rows of a sequence lie on several of them: all bring theirs, and the CPU adds them in the
+ * order that one GPU would keep. */
+static emb_status pool_brought(const struct pooling *p, emb_device *device, emb_err *err)
+{
+    const uint64_t all = p->n ? p->ends[p->n - 1] : 0, d = p->table->layout.dims;
+    const uint64_t most = embi_max(BROUGHT_BYTES / (d * sizeof(double) + 1), 1);
+    const uint64_t bytes = embi_min(all, most) * d * sizeof(double);
+    struct brought b = {.p = p, .rows = malloc(bytes + 1)};
+    emb_status status = b.rows ? EMB_OK : embi_fail_memory(err, bytes, "rows");
+    for (; !status && b.first < all; b.first += b.n) {
+        b.n = embi_min(all - b.first, most);
+        emb_block block = {b.rows, b.n, (uint32_t)d, EMB_F64, 0};
+        while (p->ends[b.from] <= b.first)
+            b.from++;
+        status = emb_device_gather(device, p->table, p->rows + b.first, (size_t)b.n, &block, err);
+        if (!status)
+            status = embi_loop(p->ctx->env.pool, sequences_until(&b, b.first + b.n), add_brought,
+                               &b, err);
+    }
+    free(b.rows);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * By one
+ */
+
 static emb_status pool_by_device(const struct pooling *p, emb_device *device, emb_err *err)
 {
     enum embi_form form = p->table->layout.dtype == EMB_F64 ? EMBI_AS_STORED : EMBI_AS_NUMBERS;
@@ -76,14 +142,14 @@ static emb_status pool_by_device(const struct pooling *p, emb_device *device, em
                                         .dims = p->table->layout.dims,
                                         .how =
                                             p->how == EMB_POOL_MAX ? EMBI_CUDA_MAX : EMBI_CUDA_SUM};
-    struct embi_cuda_table *there = NULL;
+    struct embi_shared *there = NULL;
     struct embi_cuda_fault fault;
     emb_status status = embi_table_ready(p->table, err);
     if (!status)
         status = embi_table_on_device(device, p->table, form, &there, err);
     if (status)
         return status;
-    int result = device->cuda->pool(there, &what, &fault);
+    int result = embi_shared_pool(there, &what, &fault);
     status = embi_table_device_status(p->table, form, result, &fault, err);
     for (size_t i = 0; !status && i < p->n; i++)
         p->counts[i] += p->ends[i] - begin_of(p, i);
@@ -110,8 +176,10 @@ emb_status emb_pool_rows(emb_ctx *ctx, emb_device *device, emb_pooling how, cons
         status = check(&p, err);
     if (status)
         return status;
-    if (!device || device->optional || !fits_device(&p))
+    if (!device || device->named.optional || !fits_device(&p))
         return pool_by_cpu(&p, err);
     status = embi_device_ready(device, err);
-    return status ? status : pool_by_device(&p, device, err);
+    if (status)
+        return status;
+    return device->n > 1 ? pool_brought(&p, device, err) : pool_by_device(&p, device, err);
 }

@@ -4,7 +4,7 @@
  * (stable radix sort, Knuth, "The Art of Computer Programming" 3, 5.2.5). A segment is what goes to
  * one row; segments are independent of each other, so threads and devices change nothing.
  */
-#include "dev/device.h"
+#include "dev/gpus.h"
 #include "num/dtype.h"
 #include "num/kern.h"
 #include "table/device.h"
@@ -218,7 +218,7 @@ static emb_status add_by_device(struct scatter *s, emb_device *device, emb_err *
     emb_status status = embi_device_ready(device, err);
     if (status)
         return status;
-    return embi_device_status(device->cuda->scatter(device->handle, &what, &fault), &fault, err);
+    return embi_device_status(embi_gpus_scatter(device, &what, &fault), &fault, err);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ emb_status emb_scatter_add(emb_ctx *ctx, emb_block *table, const uint64_t *rows,
     s.table.stride_bytes = s.table.stride_bytes ? s.table.stride_bytes : row_bytes;
     s.grads.stride_bytes = s.grads.stride_bytes ? s.grads.stride_bytes : row_bytes;
     status = put_in_order(&s, rows, EMBI_HAS(opts, frozen) ? opts->frozen : NULL, err);
-    if (!status && s.segments > 0 && device && !device->optional)
+    if (!status && s.segments > 0 && device && !device->named.optional)
         status = add_by_device(&s, device, err);
     else if (!status && s.segments > 0)
         status = add_by_cpu(&s, err);

@@ -104,7 +104,7 @@ static bool device_pays(const struct embi_search *s, const emb_device *device, s
     double bytes = (double)s->rows * (double)embi_layout_row_bytes(&s->table->layout);
     double products = (double)s->rows * s->dims * (double)n;
     size_t passes = (n + EMBI_MOST_BATCH - 1) / EMBI_MOST_BATCH;
-    double on_device = (device->handle ? 0 : DEVICE_START) +
+    double on_device = (device->n > 0 ? 0 : DEVICE_START) +
                        (s->table->on_device ? 0 : bytes / DEVICE_BUS) +
                        fmax((double)passes * bytes / DEVICE_READS,
                             products / (matrix ? DEVICE_MATRIX : DEVICE_PLAIN));
@@ -127,7 +127,7 @@ static emb_status use_device(struct embi_search *s, size_t n, emb_err *err)
     emb_dtype dtype = s->opts.center ? EMB_F32 : s->table->layout.dtype; /* as the device gets it */
     double bound = embi_device_bound(dtype, s->dims, n, &matrix);
     bool wanted = embi_search_fast_possible(s, bound) && n > 0;
-    if (device->optional)
+    if (device->named.optional)
         wanted = wanted && s->opts.backend == EMB_BACKEND_AUTO && device_pays(s, device, n, matrix);
     else if (s->opts.backend == EMB_BACKEND_BLAS)
         return embi_fail(err, EMB_BAD_ARG, -1,
@@ -140,15 +140,15 @@ static emb_status use_device(struct embi_search *s, size_t n, emb_err *err)
         s->matrix = matrix;
         s->bound = bound;
     }
-    return device->optional ? EMB_OK : status;
+    return device->named.optional ? EMB_OK : status;
 }
 
 static void say_choice(const struct embi_search *s, size_t n)
 {
     const struct embi_env *env = s->table->env;
     if (s->device)
-        embi_log(env, EMB_LOG_DEBUG, NULL, "search: %zu queries, products by %s, cuda:%d", n,
-                 s->matrix ? "tensor cores" : "a device", s->device->ordinal);
+        embi_log(env, EMB_LOG_DEBUG, NULL, "search: %zu queries, products by %s, %s", n,
+                 s->matrix ? "tensor cores" : "a device", s->device->name);
     else if (!embi_search_fast_possible(s, s->bound))
         embi_log(env, EMB_LOG_DEBUG, NULL, "search: %zu queries, scored canonically", n);
     else

@@ -47,7 +47,7 @@ double embi_device_bound(emb_dtype dtype, uint32_t d, size_t n, bool *matrix)
 struct arrays {
     float *lengths, *bias;
     uint32_t *k;
-    struct embi_cuda_found found;
+    struct embi_shared_found found;
     uint32_t cap;
 };
 
@@ -74,17 +74,17 @@ static uint32_t rows_before(const struct embi_search *s, size_t number)
 static emb_status make_arrays(const struct embi_pass *p, struct arrays *a, emb_err *err)
 {
     const struct embi_search *s = p->s;
-    size_t n = p->queries.n;
+    size_t n = p->queries.n, lists = n * (size_t)s->device->n;
     a->cap = (uint32_t)(LEAST_HITS + 8 * s->k);
     a->lengths = malloc(n * sizeof *a->lengths);
     a->k = malloc(n * sizeof *a->k);
     a->bias = s->opts.bias ? malloc(s->rows * sizeof *a->bias) : NULL;
-    a->found.hits = malloc(n * a->cap * sizeof *a->found.hits);
-    a->found.counts = calloc(n, sizeof *a->found.counts);
+    a->found.hits = malloc(lists * a->cap * sizeof *a->found.hits);
+    a->found.counts = calloc(lists, sizeof *a->found.counts);
     a->found.odd = malloc(s->rows * sizeof *a->found.odd);
     if (!a->lengths || !a->k || (s->opts.bias && !a->bias) || !a->found.hits || !a->found.counts ||
         !a->found.odd)
-        return embi_fail_memory(err, n * a->cap * sizeof *a->found.hits, "candidates");
+        return embi_fail_memory(err, lists * a->cap * sizeof *a->found.hits, "candidates");
     for (size_t q = 0; q < n; q++) {
         a->lengths[q] = (float)sqrt(p->queries.norm2[q]);
         a->k[q] = rows_before(s, p->queries.number[q]);
@@ -136,7 +136,7 @@ static bool fill_centered(void *arg, uint64_t first, uint64_t n, void *to, uint6
  * The search
  */
 
-static int search(const struct embi_pass *p, struct embi_cuda_table *there, struct arrays *a,
+static int search(const struct embi_pass *p, struct embi_shared *there, struct arrays *a,
                   struct embi_cuda_fault *fault)
 {
     static const enum embi_cuda_metric metrics[] = {[EMB_COSINE] = EMBI_CUDA_COSINE,
@@ -155,13 +155,13 @@ static int search(const struct embi_pass *p, struct embi_cuda_table *there, stru
                                           .metric = metrics[s->opts.metric],
                                           .farthest = s->opts.farthest,
                                           .matrix = s->matrix};
-    return s->device->cuda->search(there, &what, &a->found, fault);
+    return embi_shared_search(there, &what, &a->found, fault);
 }
 
 static emb_status search_table(const struct embi_pass *p, struct arrays *a, emb_err *err)
 {
     const struct embi_search *s = p->s;
-    struct embi_cuda_table *there;
+    struct embi_shared *there;
     struct embi_cuda_fault fault;
     emb_status status = embi_table_on_device(s->device, s->table, EMBI_AS_NUMBERS, &there, err);
     if (status)
@@ -179,18 +179,29 @@ static emb_status search_centered(const struct embi_pass *p, struct arrays *a, e
                                         .type = EMBI_CUDA_F32,
                                         .fill = fill_centered,
                                         .arg = &c};
-    struct embi_cuda_table *there;
+    struct embi_shared *there;
     struct embi_cuda_fault fault;
-    bool resident;
-    int result = s->device->cuda->table_open(s->device->handle, &rows, &there, &resident, &fault);
+    int result = embi_shared_open(s->device, &rows, false, &there, &fault);
     if (result == EMBI_CUDA_DONE) {
         result = search(p, there, a, &fault);
-        s->device->cuda->table_close(there);
+        embi_shared_close(there);
     }
     if (result != EMBI_CUDA_STOPPED)
         return embi_device_status(result, &fault, err);
     *err = c.err;
     return err->status;
+}
+
+/* What a GPU lists for a query goes to its candidates, which overflow if one of the lists does. */
+static void take_hits(const struct embi_pass *p, struct embi_worker *w, const struct arrays *a,
+                      int gpu, size_t q)
+{
+    const size_t list = (size_t)gpu * p->queries.n + q;
+    const struct embi_cuda_hit *hits = a->found.hits + list * a->cap;
+    if (a->found.counts[list] > a->cap)
+        w->candidates[q].overflow = true;
+    for (uint32_t i = 0; !w->candidates[q].overflow && i < a->found.counts[list]; i++)
+        embi_piece_put(p, w, q, hits[i].row, hits[i].dot, hits[i].norm2);
 }
 
 emb_status embi_search_on_device(const struct embi_pass *p, emb_err *err)
@@ -200,13 +211,10 @@ emb_status embi_search_on_device(const struct embi_pass *p, emb_err *err)
     emb_status status = make_arrays(p, &a, err);
     if (!status)
         status = p->s->opts.center ? search_centered(p, &a, err) : search_table(p, &a, err);
-    for (size_t q = 0; !status && q < p->queries.n; q++) {
-        const struct embi_cuda_hit *hits = a.found.hits + q * a.cap;
-        w->candidates[q].overflow = a.found.counts[q] > a.cap;
-        for (uint32_t i = 0; !w->candidates[q].overflow && i < a.found.counts[q]; i++)
-            embi_piece_put(p, w, q, hits[i].row, hits[i].dot, hits[i].norm2);
-    }
-    for (uint32_t i = 0; !status && i < a.found.odd_count; i++)
+    for (int gpu = 0; !status && gpu < p->s->device->n; gpu++)
+        for (size_t q = 0; q < p->queries.n; q++)
+            take_hits(p, w, &a, gpu, q);
+    for (uint64_t i = 0; !status && i < a.found.odd_count; i++)
         status = embi_piece_score(p, w, a.found.odd[i], err);
     free_arrays(&a);
     return status;

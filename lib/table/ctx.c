@@ -169,30 +169,27 @@ emb_status emb_ctx_blas(emb_ctx *ctx, const char **about, emb_err *err)
 }
 
 /* The device is made, not yet opened. */
-static emb_status make_device(emb_ctx *ctx, int ordinal, bool optional, emb_err *err)
+static emb_status make_device(emb_ctx *ctx, const struct embi_gpus_named *named, emb_err *err)
 {
-    if (ctx->device && ctx->device->ordinal == ordinal && ctx->device->optional == optional)
+    if (ctx->device && embi_device_same(&ctx->device->named, named))
         return EMB_OK;
     if (ctx->device)
-        return embi_fail(err, EMB_BAD_ARG, -1, "the context has another device: cuda:%d",
-                         ctx->device->ordinal);
-    ctx->device = calloc(1, sizeof *ctx->device);
-    if (!ctx->device)
-        return embi_fail_memory(err, sizeof *ctx->device, "a device");
-    *ctx->device = (struct emb_device){.env = &ctx->env, .ordinal = ordinal, .optional = optional};
-    return EMB_OK;
+        return embi_fail(err, EMB_BAD_ARG, -1, "the context has another device: %.200s",
+                         ctx->device->name);
+    ctx->device = embi_device_new(&ctx->env, named);
+    return ctx->device ? EMB_OK : embi_fail_memory(err, sizeof *ctx->device, "a device");
 }
 
 emb_status emb_ctx_device(emb_ctx *ctx, const char *name, emb_device **device, emb_err *err)
 {
-    bool some, optional;
-    int ordinal;
-    emb_status status = embi_device_parse(name, &some, &ordinal, &optional, err);
+    bool some;
+    struct embi_gpus_named named;
+    emb_status status = embi_device_parse(name, &some, &named, err);
     *device = NULL;
-    if (status || !some || (optional && !emb_ctx_plugin(ctx, "cuda")))
+    if (status || !some || (named.optional && !emb_ctx_plugin(ctx, "cuda")))
         return status;
-    status = make_device(ctx, ordinal, optional, err);
-    if (!status && !optional)
+    status = make_device(ctx, &named, err);
+    if (!status && !named.optional)
         status = embi_device_ready(ctx->device, err);
     if (!status)
         *device = ctx->device;

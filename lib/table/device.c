@@ -15,11 +15,10 @@ struct source {
     const emb_table *table;
     emb_dtype dtype;
     emb_err err; /* what stopped them */
-    struct embi_cuda_table *there;
+    struct embi_shared *there;
 };
 
 struct embi_on_device {
-    emb_device *device;
     struct source sources[EMBI_FORMS];
 };
 
@@ -93,7 +92,7 @@ enum embi_cuda_type embi_device_type(emb_dtype dtype)
 
 /* The one place, beside table.c, where the const of the public interface is taken off: that a
  * device has the table does not change what it is. */
-static emb_status begin(emb_device *device, const emb_table *table, emb_err *err)
+static emb_status begin(const emb_table *table, emb_err *err)
 {
     emb_table *t = (emb_table *)table;
     if (t->on_device)
@@ -101,7 +100,6 @@ static emb_status begin(emb_device *device, const emb_table *table, emb_err *err
     t->on_device = calloc(1, sizeof *t->on_device);
     if (!t->on_device)
         return embi_fail_memory(err, sizeof *t->on_device, "a table on a device");
-    t->on_device->device = device;
     return EMB_OK;
 }
 
@@ -121,29 +119,42 @@ emb_status embi_table_device_status(const emb_table *table, enum embi_form form,
     return err->status;
 }
 
+/* What each GPU has, or would have if there were room. */
+static void say_where(const struct source *s)
+{
+    const emb_device *d = s->there->device;
+    for (int i = 0; i < d->n; i++) {
+        const struct embi_share *share = &s->there->shares[i];
+        if (share->rows > 0)
+            embi_log(s->table->env, EMB_LOG_DEBUG, s->table->path,
+                     share->resident ? "cuda:%d has rows %llu..%llu"
+                                     : "cuda:%d has too little room for rows %llu..%llu: they are "
+                                       "copied a part at a time",
+                     d->gpus[i].ordinal, (unsigned long long)share->first,
+                     (unsigned long long)(share->first + share->rows - 1));
+    }
+}
+
 static emb_status copy(emb_device *device, struct source *s, enum embi_form form, emb_err *err)
 {
     const struct embi_layout *l = &s->table->layout;
     struct embi_cuda_fault fault;
-    bool resident = false;
     const struct embi_cuda_rows rows = {.rows = l->rows,
                                         .row_bytes = emb_dtype_row_bytes(s->dtype, l->dims),
                                         .type = embi_device_type(s->dtype),
                                         .fill = fill_rows,
                                         .arg = s};
-    int result = device->cuda->table_open(device->handle, &rows, &s->there, &resident, &fault);
+    int result = embi_shared_open(device, &rows, false, &s->there, &fault);
     emb_status status = embi_table_device_status(s->table, form, result, &fault, err);
     if (!status)
-        embi_log(s->table->env, EMB_LOG_DEBUG, s->table->path,
-                 resident ? "cuda: all rows are on the device"
-                          : "cuda: too large for the device: its rows are copied a part at a time");
+        say_where(s);
     return status;
 }
 
 emb_status embi_table_on_device(emb_device *device, const emb_table *table, enum embi_form form,
-                                struct embi_cuda_table **there, emb_err *err)
+                                struct embi_shared **there, emb_err *err)
 {
-    emb_status status = begin(device, table, err);
+    emb_status status = begin(table, err);
     if (status)
         return status;
     struct source *s = source_of(table, form);
@@ -162,7 +173,7 @@ void embi_table_off_device(emb_table *table)
     struct embi_on_device *on = table->on_device;
     for (int form = 0; on && form < EMBI_FORMS; form++)
         if (on->sources[form].there)
-            on->device->cuda->table_close(on->sources[form].there);
+            embi_shared_close(on->sources[form].there);
     free(on);
     table->on_device = NULL;
 }
@@ -190,7 +201,8 @@ static emb_status put_item(void *arg, size_t item, int worker, emb_err *err)
     emb_status status = row_of_blocks(s->dtype, row_bytes, &blocks, err);
     (void)worker;
     for (uint64_t i = item * ITEM_ROWS; !status && i < end; i++) {
-        unsigned char *to = (unsigned char *)s->dst->data + (s->first + i) * s->stride;
+        uint64_t place = s->places ? s->places[i] : s->first + i;
+        unsigned char *to = (unsigned char *)s->dst->data + place * s->stride;
         const unsigned char *row = s->from + i * s->pitch;
         if (blocks)
             embi_q8_0_join(blocks, row, row_bytes);
@@ -205,10 +217,12 @@ static emb_status put_item(void *arg, size_t item, int worker, emb_err *err)
     return status;
 }
 
-void embi_device_put(void *sink, uint64_t first, uint64_t n, const void *from, uint64_t pitch)
+void embi_device_put(void *sink, const uint64_t *places, uint64_t first, uint64_t n,
+                     const void *from, uint64_t pitch)
 {
     struct embi_device_sink *s = sink;
     s->from = from;
+    s->places = places;
     s->first = first;
     s->n = n;
     s->pitch = pitch;
@@ -219,9 +233,9 @@ void embi_device_put(void *sink, uint64_t first, uint64_t n, const void *from, u
 emb_status emb_device_gather(emb_device *device, const emb_table *table, const uint64_t *rows,
                              size_t n, emb_block *dst, emb_err *err)
 {
-    struct embi_cuda_table *there = NULL;
+    struct embi_shared *there = NULL;
     struct embi_cuda_fault fault;
-    if (!device || device->optional)
+    if (!device || device->named.optional)
         return emb_table_gather(table, rows, n, dst, err);
     emb_status status = embi_device_ready(device, err);
     if (!status)
@@ -233,7 +247,7 @@ emb_status emb_device_gather(emb_device *device, const emb_table *table, const u
     if (status)
         return status;
     struct embi_device_sink sink = embi_device_sink_to(table->env, table->layout.dtype, dst);
-    int result = device->cuda->gather(there, rows, n, embi_device_put, &sink, &fault);
+    int result = embi_shared_gather(there, rows, n, embi_device_put, &sink, &fault);
     status = embi_table_device_status(table, EMBI_AS_STORED, result, &fault, err);
     if (!status && sink.status)
         *err = sink.err;

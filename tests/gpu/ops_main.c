@@ -1,6 +1,7 @@
 /* ops_main.c - the library over a device, against itself without one: what no command reaches.
- * ops_main PLUGINS FILE [may-fail]: FILE is for tables, and is overwritten. With may-fail a call of
- * the driver does not work, and each function must say so or do without. Prints how it went.
+ * ops_main PLUGINS FILE [DEVICE [may-fail]]: FILE is for tables, and is overwritten; DEVICE is
+ * "cuda" if it is not said. With may-fail a call of the driver does not work, and each function must
+ * say so or do without. Prints how it went.
  */
 #include "../kern/check.h"
 #include "emb.h"
@@ -250,6 +251,16 @@ static void all(emb_ctx *ctx, emb_device *device, const char *path)
     }
 }
 
+/* A context has one device, whatever it is called. */
+static void name_again(emb_ctx *ctx, emb_device *device, const char *name)
+{
+    emb_device *again = NULL, *other = NULL;
+    emb_err err;
+    CHECK(emb_ctx_device(ctx, name, &again, &err) == EMB_OK && again == device, "%s", err.msg);
+    CHECK(emb_ctx_device(ctx, "cuda:9,8", &other, &err) == EMB_BAD_ARG && !other, "two devices");
+    CHECK(strstr(err.msg, "another device: cuda:") != NULL, "%s", err.msg);
+}
+
 int main(int argc, char **argv)
 {
     emb_ctx_opts opts = {
@@ -257,12 +268,14 @@ int main(int argc, char **argv)
     emb_device *device = NULL;
     emb_ctx *ctx;
     emb_err err;
-    may_fail = argc > 3;
+    const char *name = argc > 3 ? argv[3] : "cuda";
+    may_fail = argc > 4;
     if (argc < 3 || emb_ctx_new(&opts, &ctx, &err) != EMB_OK)
         return 2;
-    if (worked(emb_ctx_device(ctx, "cuda", &device, &err), &err))
+    if (worked(emb_ctx_device(ctx, name, &device, &err), &err)) {
+        RUN(name_again(ctx, device, name));
         all(ctx, device, argv[2]);
-    else
+    } else
         passed++;
     emb_ctx_free(ctx);
     printf("device and CPU: %d passed, %d failed\n", passed, failed);

@@ -3,7 +3,8 @@
 
 The plugin is that of the tests, whose kernels the fake driver runs on the shim. Commands are run with --device cuda and
 with --device cpu, and must give the same bytes; then with every call of the driver failing in its turn, with too little
-memory, without a device, without a driver. --real takes the plugin that was built and the machine's driver, and leaves
+memory, without a device, without a driver; and with several devices, of which one lacks memory, is too old, or fails.
+--real takes the plugin that was built and the machine's driver, and leaves
 out what needs a driver that fails. One line a check, then `N passed, N failed, N skipped`.
 """
 import argparse
@@ -59,10 +60,13 @@ class Place:
         text = (self.where / "report").read_text()
         return {k: int(v) for k, v in (line.split() for line in text.splitlines())}
 
-    def same(self, *command, stdin=b"", used=True, **how):
+    def report_or_none(self):
+        return self.report() if (self.where / "report").exists() else None
+
+    def same(self, *command, stdin=b"", used=True, device="cuda", **how):
         """The command by the device and by the CPU; used: the device has something to do. Returns what it wrote."""
         cpu = self.run(*command, "--device", "cpu", stdin=stdin)
-        cuda = self.run(*command, "--device", "cuda", stdin=stdin, **how)
+        cuda = self.run(*command, "--device", device, stdin=stdin, **how)
         assert (cuda.returncode, cuda.stdout) == (cpu.returncode, cpu.stdout), \
             f"{' '.join(map(str, command))}: {cpu.stdout[:200]} became {cuda.stdout[:200]} {cuda.stderr[:500]}"
         if not self.real:
@@ -187,7 +191,7 @@ def q8_0_takes_its_bytes(p):
         return
     table = q8_0(p.where / "t.gguf", 1000, 1024)
     room = 1000 * 1024 * 34 // 32
-    for free, says in ((room * 4 // 3 + 2, "all rows are on the device"), (room * 4 // 3 - 2, "a part at a time")):
+    for free, says in ((room * 4 // 3 + 2, "cuda:0 has rows 0..999"), (room * 4 // 3 - 2, "a part at a time")):
         r = p.run("similar", "-v", *table, "--id", "0", "-k", "1", "--device", "cuda", fake=f"free={free}")
         assert r.returncode == 0 and says in r.stderr.decode(), r.stderr.decode()
 
@@ -291,8 +295,9 @@ def wrong_device(p):
     p.fails("lookup", "cat", "--device", "cuda:1", says=["there is no device 1", "0..0"])
     p.fails("lookup", "cat", "--device", "cuda", fake="devices=0", says=["no CUDA-capable device"])
     p.fails("lookup", "cat", "--device", "cuda", fake="major=7", says=["compute capability 7.0", "8.0"])
-    for name in ("cuda:", "cuda:x", "cuda:-1", "gpu", "CUDA", "cuda:99999"):
-        p.fails("lookup", "cat", "--device", name, code=2, says=["expected cpu, cuda, cuda:N or auto"])
+    for name in ("cuda:", "cuda:x", "cuda:-1", "gpu", "CUDA", "cuda:99999", "cuda:0,", "cuda:,1", "cuda:0,,1", "cuda:0,x",
+                 "cuda:ALL", "cuda:" + ",".join(map(str, range(65)))):
+        p.fails("lookup", "cat", "--device", name, code=2, says=["expected cpu, cuda, cuda:N, cuda:N,M,..., cuda:all or auto"])
     r = p.run("lookup", "-q", "cat", "--device", "cuda:1", fake="devices=2")
     assert r.returncode == 0, r.stderr
 
@@ -354,7 +359,7 @@ def library_calls_fail(p):
     r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw")
     calls = p.report()["calls"]
     for n in range(100, calls, calls // (2 if p.slow > 1 else 4)):
-        r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "may-fail", fake=f"fail={n}")
+        r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "cuda", "may-fail", fake=f"fail={n}")
         assert r.returncode == 0, f"call {n}: " + (r.stdout + r.stderr).decode()
         assert p.report()["left"] == 0, f"call {n}: {p.report()}"
 
@@ -406,9 +411,176 @@ def bench_torch_runs(p):
         assert re.search(f"^torch: {cell} +[0-9.]+ (GB/s|TFLOP/s) +[0-9.]+ ms", r.stdout, re.M), f"{cell}: {r.stdout}"
 
 
+# ---------------------------------------------------------------- several devices
+
+THREE = "devices=3"
+SHARING = (THREE,                                           # what each holds: all of its rows,
+           "devices=3,free=0",                              # a part at a time,
+           "devices=3,free@1=9000",                         # one fewer than the others,
+           "devices=3,free@1=0",                            # one none,
+           "devices=3,free=0,free@1=150000")                # and two a part at a time, where one has room for too few
+
+
+def by_several(p, *command, device="cuda:0,1,2", idle=(), fake=THREE, **how):
+    """The command by several devices and by the CPU; all but the idle ones have something to do."""
+    assert p.same(*command, device=device, fake=fake, **how), f"{command} has nothing to say"
+    for d in range(3):
+        busy = p.report()[f"kernels@{d}"] > 0
+        assert busy == (d not in idle), f"{' '.join(map(str, command))}: device {d} of {device}, {fake}: {p.report()}"
+
+
+def several_lookup(p):
+    """lookup gives the CPU's bytes where devices share the rows: in every order, pooled, with positions."""
+    table = npy(p.where / "t.npy", random_rows(900, 21))
+    r = random.Random(5)
+    ids = "\n".join(" ".join(str(r.randrange(900)) for _ in range(n)) for n in (1, 300, 0, 2, 90)).encode() + b"\n"
+    some = ids.replace(b"\n", b" ")
+    for fake in SHARING:
+        idle = [1] if fake == "devices=3,free@1=0" else []
+        by_several(p, "lookup", "-t", table, "-O", "raw", stdin=some, fake=fake, idle=idle)
+        for how in ("sum", "mean", "max"):
+            by_several(p, "lookup", "-t", table, "--pool", how, "--dtype", "f64", stdin=ids, fake=fake, idle=idle)
+    weights = npy(p.where / "w.npy", [[r.random() for _ in range(900)]], "<f8")
+    by_several(p, "lookup", "-t", table, "--pool", "mean", "--weights", weights, stdin=ids)
+    by_several(p, "lookup", "-t", table, "-O", "raw", "--dtype", "bf16", stdin=some, device="cuda:2,0", idle=[1])
+    by_several(p, "lookup", "-t", table, "-O", "raw", stdin=b"899\n", device="cuda:all", idle=[0, 1])
+    by_several(p, "lookup", "-t", table, "-O", "raw", stdin=b"899\n", device="cuda:2,1,0", idle=[1, 2])
+    made = p.run("init", "-q", "900", "37", "--positions", "64", "--dtype", "bf16", "-o", "model/", "--force")
+    assert made.returncode == 0, made.stderr
+    short = "\n".join(" ".join(str((i * j) % 900) for j in range(60)) for i in (1, 7, 11)).encode()
+    for fake in (THREE, "devices=3,free=0"):
+        by_several(p, "lookup", "-t", "model", "--input-layer", "-O", "raw", stdin=short, fake=fake)
+
+
+def several_search(p):
+    """similar and logits give the CPU's hits and scores where devices share the rows, ties and odd rows among them."""
+    rows = random_rows(900, 24)
+    for i in (5, 6, 303, 304, 607, 608, 899):      # the same on both sides of every cut
+        rows[i] = rows[4]
+    rows[700] = [0.0] * 24
+    half = npy(p.where / "h.npy", rows, "<f2")
+    rows[310] = [1e38] * 24
+    table = npy(p.where / "t.npy", rows)
+    for fake in SHARING:
+        for metric in ("cosine", "dot", "euclidean"):
+            idle = [1] if fake == "devices=3,free@1=0" else []
+            by_several(p, "similar", "-q", "-t", table, "--id", "4..6", "-k", "9", "--metric", metric, "--digits", "17",
+                       fake=fake, idle=idle)
+    for device in ("cuda:0,1,2", "cuda:2,0,1", "cuda:all"):
+        by_several(p, "similar", "-q", "-t", half, "--id", "0..19", "-k", "5", "--digits", "17", device=device)
+    by_several(p, "similar", "-q", "-t", half, "--id", "0..19", "-k", "4", "--center")
+    for more in (["--farthest"], ["--restrict", "650"], ["--exclude", "#305"], ["--include-query"]):
+        by_several(p, "similar", "-q", "-t", table, "--id", "0..19", "-k", "4", *more)
+    by_several(p, "similar", "-q", "-t", table, "--id", "0..19", "-k", "4", "--restrict", "600", idle=[2])
+    by_several(p, "similar", "-q", "-t", table, "--id", "0..3", "-k", "200",    # more than one has rows
+               fake="devices=3,free@1=17067")
+    by_several(p, "similar", "-q", "--limit", "3000", "cat", "dog", "--match", "c*")
+    hidden = npy(p.where / "hidden.npy", random_rows(20, 24, seed=2))
+    by_several(p, "logits", hidden, "-q", "-t", table, "-k", "4", "--digits", "17")
+
+
+def several_init(p):
+    """init writes the CPU's bytes where devices share the rows."""
+    for rows in (130, 2):
+        made = []
+        for device in ("cpu", "cuda:0,1,2"):
+            r = p.run("init", "-q", rows, "37", "--dtype", "bf16", "--seed", "7", "-o", "x.raw", "--force", "--device",
+                      device, fake=THREE)
+            assert r.returncode == 0, r.stderr
+            made.append((p.where / "x.raw").read_bytes())
+        assert made[0] == made[1] and len(made[0]) > rows * 37, rows
+        assert p.report()["left"] == 0, p.report()
+
+
+def several_library(p):
+    """Gradients, gathers and searches through emb.h, by devices that share the rows."""
+    for fake in (THREE, "devices=3,free=0"):
+        r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "cuda:0,1,2", fake=fake)
+        assert r.returncode == 0, (r.stdout + r.stderr).decode()
+        assert p.report()["left"] == 0, p.report()
+        for d in range(3):
+            assert p.report()[f"kernels@{d}"] > 100, p.report()
+
+
+def several_at_once(p):
+    """Devices work at the same time: the first kernel of each is held back until all have come to theirs."""
+    table = npy(p.where / "t.npy", random_rows(900, 24))
+    ids = " ".join(map(str, range(0, 900, 7))).encode()
+    for fake in ("devices=3,meet=3", "devices=3,meet=3,free=0"):
+        for command in (["lookup", "-t", table, "-O", "raw"], ["similar", "-q", "-t", table, "--id", "0..9", "-k", "2"]):
+            by_several(p, *command, stdin=ids, fake=fake)
+            assert p.report()["alone"] == 0, f"{command}, {fake}: {p.report()}"
+    p.run("init", "-q", "130", "37", "-o", "x.raw", "--force", "--device", "cuda:all", fake="devices=3,meet=3")
+    assert p.report()["alone"] == 0, p.report()
+
+
+def several_shares(p):
+    """-v says which device has which rows: even ranges, unless one has less room and the others have more."""
+    table = npy(p.where / "t.npy", random_rows(900, 24))
+    # 900 rows are 113 times 8, the last in part; a row of 96 bytes takes 128, and three quarters of 17067 bytes hold 100.
+    even = [(0, 303), (304, 607), (608, 899)]
+    for fake, says in (("", [f"cuda:{d} has rows {a}..{b}" for d, (a, b) in enumerate(even)]),
+                       ("free@1=17067", ["cuda:0 has rows 0..407", "cuda:1 has rows 408..503", "cuda:2 has rows 504..899"]),
+                       ("free=0,free@2=17067", [f"cuda:{d} has too little room for rows {a}..{b}: they are copied a part"
+                                                for d, (a, b) in enumerate(even)])):
+        r = p.run("similar", "-v", "-t", table, "#1", "-k", "1", "--device", "cuda:all", fake=f"{THREE},{fake}")
+        for words in (*says, "by a device, cuda:0,1,2", "cuda:1 is Fake 1, compute capability 9.0"):
+            assert words in r.stderr.decode(), f"expected {words}: {r.stderr.decode()}"
+
+
+def several_wrong(p):
+    """Of several devices one is not there, too old, or without memory: exit 5, and the message says which."""
+    table = npy(p.where / "t.npy", random_rows(900, 24))
+    command = ["similar", "-t", table, "#1", "-k", "1", "--device"]
+    p.fails(*command, "cuda:0,3", fake=THREE, says=["device 3: there is no device 3", "0..2"])
+    p.fails(*command, "cuda:0,1", fake="devices=3,major@1=7", says=["device 1: Fake 1 is of compute capability 7.0"])
+    p.fails(*command, "cuda:all", fake="devices=3,major=7", says=["none of 3 devices will do", "Fake 0"])
+    p.fails(*command, "cuda:all", fake="devices=0", says=["no CUDA-capable device"])
+    p.fails(*command, "cuda:all", driver=p.where / "nowhere", says=["no NVIDIA driver"])
+    p.fails(*command, "cuda:all", fake="devices=3,memory@2=20000", says=["device 2: the device has no memory for"])
+    p.fails(*command, "cuda:1,0,1", fake=THREE, code=2, says=["device 1 is named twice"])
+    assert p.report_or_none() is None, "a driver for a name that means nothing"
+    old = "devices=3,major@1=7"
+    p.same("similar", "-q", "-t", table, "--id", "0..9", "-k", "3", device="cuda:all", fake=old)
+    assert [p.report()[f"kernels@{d}"] > 0 for d in range(3)] == [True, False, True], p.report()
+    r = p.run("lookup", "-v", "-t", table, "1", "899", "--device", "cuda:all", fake=old)
+    for words in ("cuda:1 is left out: Fake 1 is of compute capability 7.0", "cuda:0 has rows 0..455",
+                  "cuda:2 has rows 456..899"):
+        assert words in r.stderr.decode(), r.stderr.decode()
+
+
+def several_fail(p):
+    """Whichever call fails in the context of one device of three: exit 5, its number, nothing written, nothing left."""
+    table = npy(p.where / "t.npy", random_rows(600, 9))
+    for command in (["similar", "-q", "-t", table, "--id", "0..16", "-k", "2"],
+                    ["lookup", "-q", "-t", table, "-O", "raw", "5", "300", "599"],
+                    ["init", "-q", "60", "9", "-o", "w.raw"]):
+        for fake in (THREE, "devices=3,free=0"):
+            p.run(*command, "--device", "cuda:all", fake=fake)
+            (p.where / "w.raw").unlink(missing_ok=True)
+            calls = p.report()["calls@1"]
+            for n in range(1, calls + 1, max(1, calls // (8 if p.slow > 1 else 24))):
+                r = p.run(*command, "--device", "cuda:all", fake=f"{fake},fail@1={n}")
+                text = r.stderr.decode()
+                assert r.returncode in (0, 5), f"call {n} of {calls}: exit {r.returncode}: {text}"
+                assert p.report()["left"] == 0 or r.returncode == 0, f"call {n} of {calls}: {p.report()}"
+                assert r.returncode == 0 or re.search(r"cuda: device 1: cu[A-Z]\w+: unknown error|"
+                                                      r"cuda: device 1: embi_\w+: unknown error", text), f"call {n}: {text}"
+                assert r.returncode == 0 or (not r.stdout and not (p.where / "w.raw").exists()), f"call {n}"
+                assert r.returncode == 5 or n > calls - 12, f"call {n} of {calls} failed, and nobody noticed"
+                (p.where / "w.raw").unlink(missing_ok=True)
+    calls = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "cuda:all", fake=THREE) and p.report()["calls@1"]
+    for n in range(100, calls, calls // (2 if p.slow > 1 else 4)):
+        r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "cuda:all", "may-fail", fake=f"{THREE},fail@1={n}")
+        assert r.returncode == 0, f"call {n}: " + (r.stdout + r.stderr).decode()
+        assert p.report()["left"] == 0, f"call {n}: {p.report()}"
+
+
 SAME = (lookup_same, pool_same, positions_same, q8_0_same, q8_0_takes_its_bytes, lookup_matches_numbers, similar_same, similar_matches_sums, logits_same, init_same, library_same)
 WRONG = (no_driver, no_plugin, wrong_device, wrong_plugin, no_part, out_of_memory, every_call_fails, library_calls_fail,
          auto_weighs, bench_runs, bench_torch_runs, not_linked)
+SEVERAL = (several_lookup, several_search, several_init, several_library, several_at_once, several_shares, several_wrong,
+           several_fail)
 
 
 def main():
@@ -425,7 +597,7 @@ def main():
             if r.returncode == 5:
                 print("skipped: no device: " + r.stderr.decode().strip())
                 return 0
-        checks = SAME if o.real else SAME + WRONG
+        checks = SAME if o.real else SAME + WRONG + SEVERAL
         return run_checks(checks, o.only, lambda check: check(place))
 
 
