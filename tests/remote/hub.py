@@ -7,6 +7,7 @@ import os
 import signal
 import struct
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -349,22 +350,21 @@ def pieces_and_resume():
     members = big()
     data = members["model.safetensors"]
     total = -(-len(data) // PIECE)
+    ended = threading.Event()                                   # the first run has: until then some pieces do not come
 
     def slow(q, name, body):
-        if q.range and q.range[0] >= 3 * PIECE and hub.slow:
-            return {**files(q, body, {"ETag": '"of the CDN"'}), "wait": 30}
+        if q.range and q.range[0] >= 3 * PIECE:
+            ended.wait()
     with folder() as home, Hub({"org/model": members}, at_cdn=slow) as hub:
-        hub.slow = True
         args, env = resize_big(hub, home, "out")
         p = subprocess.Popen([far.TOOL, *map(str, args)], env=far.environment(env), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
         blob = cache(home) / "blobs" / f"{hash_of('x.bin', data)}.embtool.incomplete"
-        until = time.monotonic() + 60
-        while time.monotonic() < until and not (blob.exists() and blob.read_bytes()[len(data) + 24:].count(1) >= 3):
-            time.sleep(0.05)
+        while p.poll() is None and not (blob.exists() and blob.read_bytes()[len(data) + 24:].count(1) >= 3):
+            time.sleep(0.05)                                    # it gives up by itself where they do not come
         p.send_signal(signal.SIGINT)
         assert p.wait(120) == -signal.SIGINT or p.returncode == 130, (p.returncode, p.stderr.read())
         assert blob.exists() and not Path(home, "out").exists()
-        hub.slow = False
+        ended.set()
         before = len(hub.cdn.log)
         r = run(*args, env=env)
         assert r.returncode == 0, r.stderr

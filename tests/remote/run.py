@@ -40,7 +40,7 @@ a = p.parse_args()
 far.TOOL = str(Path(a.tool).resolve())
 checks = [c for c in (every_fault_documented, *(c for m in MODULES for c in m.CHECKS))
           if (not a.only or c.__name__ in a.only) and not (a.quick and c is faults.stall)]
-# One puts another program in place of the tool, the others look at the clock or take much memory.
+# One puts another program in place of the tool, the others take much memory.
 alone = [c for c in checks if c.__name__ == "without_the_plugin" or c in figures.CHECKS]
 with concurrent.futures.ThreadPoolExecutor(12) as pool:
     begun = {c: pool.submit(c) for c in checks if c not in alone}
