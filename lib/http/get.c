@@ -37,7 +37,10 @@ static void fail(struct batch *b, const char *text)
 /* Requests that were not begun take the free places. */
 static void fill_slots(struct batch *b)
 {
-    for (size_t i = 0; i < AT_ONCE && b->next < b->n; i++) {
+    size_t most = b->session->opts.at_once;
+    if (most == 0 || most > AT_ONCE)
+        most = AT_ONCE;
+    for (size_t i = 0; i < most && b->next < b->n; i++) {
         if (b->slots[i].place != FREE)
             continue;
         struct embi_transfer *t = &b->slots[i].transfer;

@@ -163,6 +163,7 @@ static bool fill_session(struct embi_session *s, const struct embi_transport_opt
     const struct embi_session *beside = opts->beside;
     s->total = s->told.bytes = EMBI_TRANSPORT_UNKNOWN;
     s->max_age_s = -1;
+    s->opts.at_once = opts->at_once;
     s->has_secrets = opts->bearer || opts->user;
     s->has_token = opts->bearer || opts->token || !opts->signing;
     if (opts->version) {

@@ -24,7 +24,9 @@
 
 #define PIECE_BYTES (UINT64_C(8) << 20)
 
-enum { HASH_STEP_BYTES = 128 << 10 };
+/* The hash waits for the first piece, and is behind by all that come at a time when the last one is
+ * there: the fewer, the sooner it is done. */
+enum { PIECES_AT_ONCE = 8, HASH_STEP_BYTES = 128 << 10 };
 
 struct tail {
     char magic[8];
@@ -87,6 +89,16 @@ static bool read_tail(struct downloading *x)
     return true;
 }
 
+/* Empties the file, unless it is empty: a file that was cut to nothing is written to the disk when it
+ * is closed (ext4, auto_da_alloc), and the download would wait for that. */
+static int empty(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return errno;
+    return st.st_size > 0 && ftruncate(fd, 0) != 0 ? errno : 0;
+}
+
 static emb_status begin_pieces(struct downloading *x, emb_err *err)
 {
     struct tail t = {.bytes = x->bytes, .piece_bytes = PIECE_BYTES};
@@ -99,9 +111,11 @@ static emb_status begin_pieces(struct downloading *x, emb_err *err)
         return EMB_OK;
     memset(x->there, 0, x->n);
     x->came = 0;
-    if (ftruncate(x->fd, 0) || ftruncate(x->fd, (off_t)(x->bytes + sizeof t + x->n)))
-        return fail_file(errno, err);
-    int sys = embi_fd_pwrite(x->fd, &t, sizeof t, x->bytes);
+    int sys = empty(x->fd);
+    if (!sys && ftruncate(x->fd, (off_t)(x->bytes + sizeof t + x->n)) != 0)
+        sys = errno;
+    if (!sys)
+        sys = embi_fd_pwrite(x->fd, &t, sizeof t, x->bytes);
     return sys ? fail_file(sys, err) : EMB_OK;
 }
 
@@ -114,7 +128,8 @@ static emb_status begin_file(struct downloading *x, emb_err *err)
     x->bytes = f->bytes;
     if (f->bytes != EMBI_TRANSPORT_UNKNOWN && f->bytes > 2 * PIECE_BYTES)
         return begin_pieces(x, err);
-    return ftruncate(x->fd, 0) ? fail_file(errno, err) : EMB_OK;
+    int sys = empty(x->fd);
+    return sys ? fail_file(sys, err) : EMB_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -328,6 +343,7 @@ emb_status embi_download(struct embi_download *f, emb_err *err)
     struct downloading x = {.f = f, .fd = -1};
     pthread_mutex_init(&x.lock, NULL);
     pthread_cond_init(&x.more, NULL);
+    f->address.at_once = PIECES_AT_ONCE;
     emb_status status = embi_remote_begin(f->env, &f->address, &x.remote, err);
     if (!status)
         status = download(&x, err);

@@ -54,6 +54,7 @@ emb_status embi_remote_begin(const struct embi_env *env, const struct embi_addre
                                        .signing = address->signing,
                                        .token = address->token,
                                        .version = address->version,
+                                       .at_once = address->at_once,
                                        .log = log_line,
                                        .log_arg = (void *)env};
     struct embi_buf user = {0}, password = {0};

@@ -20,6 +20,7 @@ struct embi_address {
     const char *user, *password, *signing, *token;
     const struct embi_version *version; /* that there must be; or NULL */
     const struct embi_remote *beside;   /* whose connections are used too, or NULL */
+    size_t at_once;                     /* as in embi_transport_opts */
     /* What the server must say of the file, where it says anything of the kind; or NULL. */
     const char *commit, *tag;
     /* Puts what a refusal means into *err, which holds the transport's words; or NULL. */

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /* Grows with every change of a struct: a plugin of another number is not used. */
-#define EMBI_TRANSPORT_ABI 2
+#define EMBI_TRANSPORT_ABI 3
 
 #define EMBI_TRANSPORT_UNKNOWN UINT64_MAX /* a length that the server does not say */
 #define EMBI_TRANSPORT_TEXT    256
@@ -44,6 +44,7 @@ struct embi_transport_opts {
     const char *signing, *token; /* or NULL */
     /* The version that there must be (tag and total count); NULL: what the first answer has. */
     const struct embi_version *version;
+    size_t at_once; /* so many requests run at a time, at most; 0: as many as there may be, 16 */
 };
 
 /* Bytes first .. first+n-1 of the content; n 0: the whole of it. */

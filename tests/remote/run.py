@@ -3,6 +3,7 @@
 import argparse
 import concurrent.futures
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -37,6 +38,8 @@ p.add_argument("tool")
 p.add_argument("only", nargs="*")
 p.add_argument("--quick", action="store_true", help="without the check that waits for 33 s")
 a = p.parse_args()
+# Programs that are interrupted below must not inherit that SIGINT is ignored, as it is in the background of a shell.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 far.TOOL = str(Path(a.tool).resolve())
 checks = [c for c in (every_fault_documented, *(c for m in MODULES for c in m.CHECKS))
           if (not a.only or c.__name__ in a.only) and not (a.quick and c is faults.stall)]
