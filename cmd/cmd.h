@@ -60,6 +60,7 @@ struct run_env {
     const char *cache, *cache_bytes; /* EMBTOOL_CACHE, EMBTOOL_CACHE_BYTES */
     const char *netrc;               /* NETRC */
     const char *s3_access_key, *s3_secret_key, *s3_token, *s3_region, *s3_endpoint; /* AWS_... */
+    const char *s3_profile, *s3_config_file, *s3_credentials_file;
     const char *hf_hub_cache, *hf_home, *xdg_cache_home, *home; /* of the hub's clients */
     const char *hf_endpoint, *hf_token, *hf_token_path;
     bool hf_offline, hf_no_token;

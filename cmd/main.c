@@ -65,6 +65,27 @@ static void read_hub_env(struct run_env *env)
     env->hf_offline = is_true(either("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"));
 }
 
+/* Most people have none of these, and are spared looking for each. */
+static bool is_any_set(const char *prefix)
+{
+    char **at = environ;
+    while (*at && strncmp(*at, prefix, strlen(prefix)) != 0)
+        at++;
+    return *at != NULL;
+}
+
+static void read_s3_env(struct run_env *env)
+{
+    env->s3_access_key = variable("AWS_ACCESS_KEY_ID");
+    env->s3_secret_key = variable("AWS_SECRET_ACCESS_KEY");
+    env->s3_token = variable("AWS_SESSION_TOKEN");
+    env->s3_region = either("AWS_REGION", "AWS_DEFAULT_REGION");
+    env->s3_endpoint = either("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
+    env->s3_profile = either("AWS_PROFILE", "AWS_DEFAULT_PROFILE");
+    env->s3_config_file = variable("AWS_CONFIG_FILE");
+    env->s3_credentials_file = variable("AWS_SHARED_CREDENTIALS_FILE");
+}
+
 static void read_env(struct run_env *env)
 {
     const char *term = variable("TERM"), *columns = variable("COLUMNS");
@@ -76,11 +97,8 @@ static void read_env(struct run_env *env)
     env->temp_dir = variable("TMPDIR");
     env->ca_file = either("CURL_CA_BUNDLE", "SSL_CERT_FILE");
     env->netrc = variable("NETRC");
-    env->s3_access_key = variable("AWS_ACCESS_KEY_ID");
-    env->s3_secret_key = variable("AWS_SECRET_ACCESS_KEY");
-    env->s3_token = variable("AWS_SESSION_TOKEN");
-    env->s3_region = either("AWS_REGION", "AWS_DEFAULT_REGION");
-    env->s3_endpoint = either("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
+    if (is_any_set("AWS_"))
+        read_s3_env(env);
     env->cache = variable("EMBTOOL_CACHE");
     env->cache_bytes = variable("EMBTOOL_CACHE_BYTES");
     read_hub_env(env);
@@ -196,7 +214,11 @@ static void set_servers(const struct run *run, emb_ctx_opts *opts, emb_s3_opts *
                         .secret_key = env->s3_secret_key,
                         .session_token = env->s3_token,
                         .region = env->s3_region,
-                        .endpoint = env->s3_endpoint};
+                        .endpoint = env->s3_endpoint,
+                        .profile = env->s3_profile,
+                        .config_file = env->s3_config_file,
+                        .credentials_file = env->s3_credentials_file,
+                        .home = env->home};
     opts->s3 = s3;
 }
 

@@ -224,17 +224,21 @@ EMB_API void emb_temp_remove(const char *path);
 /* Of a file that comes whole from a server, `bytes` of `total` are there (0: nobody knows how many
  * there are): called as they come, in any thread, but not by two at once. */
 typedef void emb_download_fn(void *arg, const char *name, uint64_t bytes, uint64_t total);
-/* What s3://bucket/key is asked with; NULL members are not known. */
+/* What s3://bucket/key is asked with; NULL members are not known. What is not known here may be in
+ * the files of Amazon's own tools, which are read when an object is asked for. */
 typedef struct emb_s3_opts {
     size_t size;
     const char *access_key; /* both, or requests are not signed */
     const char *secret_key;
     const char *session_token; /* of keys that are good for some time */
     const char *region;        /* NULL: us-east-1; of a bucket elsewhere S3 says where it is */
-    const char
-        *endpoint; /* "https://host:port" of a server that is not Amazon's; buckets are then the
-                             first part of the path. A session token goes to no http:// host but
-                             this machine */
+    const char *endpoint;      /* "https://host:port" of a server that is not Amazon's; buckets are
+                                  then the first part of the path. A session token goes to no
+                                  http:// host but this machine */
+    const char *profile;       /* the section of these files; NULL: the one named "default" */
+    const char *config_file;   /* NULL: HOME/.aws/config */
+    const char *credentials_file; /* NULL: HOME/.aws/credentials */
+    const char *home;             /* the user's folder, this HOME; NULL: neither is looked for */
 } emb_s3_opts;
 
 typedef struct emb_ctx_opts {

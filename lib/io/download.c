@@ -89,8 +89,8 @@ static bool read_tail(struct downloading *x)
     return true;
 }
 
-/* Empties the file, unless it is empty: a file that was cut to nothing is written to the disk when it
- * is closed (ext4, auto_da_alloc), and the download would wait for that. */
+/* Empties the file, unless it is empty: a file that was cut to nothing is written to the disk when
+ * it is closed (ext4, auto_da_alloc), and the download would wait for that. */
 static int empty(int fd)
 {
     struct stat st;

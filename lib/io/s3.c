@@ -7,6 +7,7 @@
  * buckets allow.
  */
 #include "io/address.h"
+#include "io/profile.h"
 #include "io/remote.h"
 #include "io/schemes.h"
 #include "util/buf.h"
@@ -90,11 +91,10 @@ static void keep_region(void *arg, const struct embi_told *told, emb_err *err)
 }
 
 /* `other`: where the bucket is, as S3 says with a refusal, or "". */
-static emb_status open_in(const struct embi_env *env, const struct object *o, const char *region,
-                          char other[REGION_BYTES], struct embi_io **io, emb_err *err)
+static emb_status open_in(const struct embi_env *env, const struct embi_s3 *s3,
+                          const struct object *o, const char *region, char other[REGION_BYTES],
+                          struct embi_io **io, emb_err *err)
 {
-    static const struct embi_s3 nothing = {0};
-    const struct embi_s3 *s3 = env->s3 ? env->s3 : &nothing;
     struct embi_buf url = {0}, signing = {0};
     make_address(s3, o, region, &url);
     embi_buf_print(&signing, "aws:amz:%s:s3", region);
@@ -117,19 +117,31 @@ static emb_status open_in(const struct embi_env *env, const struct object *o, co
     return status;
 }
 
+static emb_status open_object(const struct embi_env *env, const struct embi_s3 *s3,
+                              const struct object *o, struct embi_io **io, emb_err *err)
+{
+    char other[REGION_BYTES] = "", none[REGION_BYTES];
+    const char *region = s3->region ? s3->region : default_region;
+    emb_status status = open_in(env, s3, o, region, other, io, err);
+    if (status == EMB_IO && is_region(other) && strcmp(other, region) != 0)
+        status = open_in(env, s3, o, other, none, io, err);
+    return status;
+}
+
 static emb_status s3_open(const struct embi_env *env, const char *url, unsigned mode,
                           struct embi_io **io, emb_err *err)
 {
+    static const struct embi_s3 nothing = {0};
+    struct embi_profile profile;
     struct object o;
-    char other[REGION_BYTES] = "", none[REGION_BYTES];
-    const char *region = env->s3 && env->s3->region ? env->s3->region : default_region;
     if (mode & EMBI_IO_WRITE)
         return embi_fail(err, EMB_UNSUPPORTED, -1, "an address is read, not written");
     if (!split(url, &o))
         return embi_fail(err, EMB_BAD_ARG, -1, "expected s3://bucket/key");
-    emb_status status = open_in(env, &o, region, other, io, err);
-    if (status == EMB_IO && is_region(other) && strcmp(other, region) != 0)
-        status = open_in(env, &o, other, none, io, err);
+    emb_status status = embi_profile_read(env->s3 ? env->s3 : &nothing, &profile, err);
+    if (!status)
+        status = open_object(env, &profile.s3, &o, io, err);
+    embi_profile_free(&profile);
     return status;
 }
 

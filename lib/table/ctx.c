@@ -45,6 +45,10 @@ static emb_status copy_s3(const emb_s3_opts *opts, struct embi_s3 *s3, emb_err *
         {EMBI_HAS(opts, session_token) ? opts->session_token : NULL, &s3->session_token},
         {EMBI_HAS(opts, region) ? opts->region : NULL, &s3->region},
         {EMBI_HAS(opts, endpoint) ? opts->endpoint : NULL, &s3->endpoint},
+        {EMBI_HAS(opts, profile) ? opts->profile : NULL, &s3->profile},
+        {EMBI_HAS(opts, config_file) ? opts->config_file : NULL, &s3->config_file},
+        {EMBI_HAS(opts, credentials_file) ? opts->credentials_file : NULL, &s3->credentials_file},
+        {EMBI_HAS(opts, home) ? opts->home : NULL, &s3->home},
     };
     for (size_t i = 0; i < EMBI_LEN(texts); i++)
         if (copy_text(texts[i].from, texts[i].to, err))
@@ -141,6 +145,10 @@ void emb_ctx_free(emb_ctx *ctx)
     free_secret(ctx->s3.session_token);
     free(ctx->s3.region);
     free(ctx->s3.endpoint);
+    free(ctx->s3.profile);
+    free(ctx->s3.config_file);
+    free(ctx->s3.credentials_file);
+    free(ctx->s3.home);
     free(ctx);
 }
 

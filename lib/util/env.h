@@ -27,6 +27,9 @@ struct embi_s3 {
     char *session_token;
     char *region;   /* NULL: us-east-1 */
     char *endpoint; /* http://host..., without a slash at its end; NULL: Amazon's */
+    /* What is not said above is looked up (io/profile.h): under which name (NULL: the default), in
+     * which files (NULL: where they are in `home`, which NULL is nowhere). */
+    char *profile, *config_file, *credentials_file, *home;
 };
 
 struct embi_env {

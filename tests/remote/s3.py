@@ -164,6 +164,85 @@ def hosts_of_regions():
             assert head.startswith(b"CONNECT " + host), (url, head)
 
 
+# ---------------------------------------------------------------- profiles
+
+NOBODY = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_PROFILE": "", "AWS_DEFAULT_PROFILE": ""}
+DEV = "[dev]\naws_access_key_id = AKIDDEV\naws_secret_access_key = s/dev\naws_session_token = t/dev\n"
+DEFAULT = "[default]\naws_access_key_id = AKIDEF\naws_secret_access_key = s/def\n"
+# name: config, credentials, environment, and what requests have of it: key, token, region. {url} is the server.
+PROFILES = {
+    "default": ("[default]\nregion = eu-west-1\n", DEFAULT + DEV, {}, ("AKIDEF", None, "eu-west-1")),
+    "named": ("[default]\nregion = x-1\n[profile dev]\nregion=eu-west-2\n", DEFAULT + DEV, {"AWS_PROFILE": "dev"}, ("AKIDDEV", "t/dev", "eu-west-2")),
+    "named by the other variable": ("", DEFAULT + DEV, {"AWS_DEFAULT_PROFILE": "dev"}, ("AKIDDEV", "t/dev", "us-east-1")),
+    "quoted, keys in config": ('[profile "my dev"]\naws_access_key_id = AKIDMY\naws_secret_access_key = s\n', "", {"AWS_PROFILE": "my dev"},
+                               ("AKIDMY", None, "us-east-1")),
+    "keys of the environment are taken alone": ("[profile dev]\nregion = eu-west-2\n", DEV,
+                                                {"AWS_PROFILE": "dev", "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET},
+                                                (KEY, None, "eu-west-2")),
+    "credentials come over config": (DEFAULT.replace("AKIDEF", "AKIDOLD") + "region = eu-west-1\n", DEFAULT + "region = eu-west-3\n", {},
+                                     ("AKIDEF", None, "eu-west-3")),
+    "the environment comes first": ("[default]\nregion = eu-west-1\n", DEFAULT, {"AWS_DEFAULT_REGION": "eu-north-1"}, ("AKIDEF", None, "eu-north-1")),
+    "comments, colons, groups": ("# one\n[default]\n; two\nOutput : json\nREGION: eu-west-1\ns3 =\n  addressing_style = path\n  region = no\n\n"
+                                 "[profile dev]\nregion = no\n", DEFAULT.replace("\n", "\r\n"), {}, ("AKIDEF", None, "eu-west-1")),
+    "endpoint of the profile": ("[default]\nendpoint_url = {url}/\n", DEFAULT, {"AWS_ENDPOINT_URL": ""}, ("AKIDEF", None, "us-east-1")),
+    "endpoint of its services": ("[default]\nservices = here\nendpoint_url = http://127.0.0.1:1\n[services here]\ns3 =\n  endpoint_url = {url}\n"
+                                 "[services other]\ns3 =\n  endpoint_url = http://127.0.0.1:1\n", DEFAULT, {"AWS_ENDPOINT_URL": ""},
+                                 ("AKIDEF", None, "us-east-1")),
+    "a program, but keys in credentials": ("[default]\ncredential_process = false\n", DEFAULT, {}, ("AKIDEF", None, "us-east-1")),
+}
+BOTOCORE = """
+import botocore.session
+s = botocore.session.Session()
+c, region = s.get_credentials(), s.get_config_variable("region") or "us-east-1"
+print(repr((c.access_key, c.token, region)), s.create_client("s3", region_name=region).meta.endpoint_url)
+"""
+
+
+@contextlib.contextmanager
+def home(config, credentials):
+    with folder() as d:
+        Path(d, ".aws").mkdir()
+        for name, text in (("config", config), ("credentials", credentials)):
+            if text:
+                Path(d, ".aws", name).write_text(text, newline="")
+        yield d
+
+
+def profiles():
+    """Keys, token, region and endpoint of a profile, by the rules of Amazon's tools, from both files."""
+    for name, (config, credentials, more, want) in PROFILES.items():
+        with Server(lambda q: error(404, "NoSuchKey")) as s, home(config.replace("{url}", s.url), credentials) as d:
+            r = lookup("s3://b/k", env=env(s.url, **{**NOBODY, "HOME": d, **more}))
+            assert r.returncode == 4 and b"NoSuchKey" in r.stderr, (name, r)
+            headers = s.log[0].headers
+            key, _, region = headers["authorization"].partition("Credential=")[2].split("/")[:3]
+            assert (key, headers.get("x-amz-security-token"), region) == want, (name, headers)
+    with home("", DEFAULT) as d, home("", DEV) as other, Server(lambda q: error(404, "NoSuchKey")) as s:
+        where = {"AWS_SHARED_CREDENTIALS_FILE": f"{other}/.aws/credentials", "AWS_CONFIG_FILE": f"{d}/none", "AWS_PROFILE": "dev"}
+        lookup("s3://b/k", env=env(s.url, **{**NOBODY, "HOME": d, **where}))
+        assert "Credential=AKIDDEV/" in s.log[0].headers["authorization"], s.log[0].headers
+
+
+def profiles_of_no_use():
+    """A profile that is not there, or whose keys come from elsewhere, and files that are none: nothing is asked, no secret is said."""
+    role = "[default]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = dev\n"
+    for config, credentials, more, code, says in (
+            ("", DEV, {"AWS_PROFILE": "prod"}, 2, b"there is no profile prod"),
+            (role, DEFAULT, {}, 3, b"the profile default gets its keys by role_arn"),
+            ("[default]\nsso_session = x\n", "", {}, 3, b"by sso_session"),
+            ("[default]\ncredential_process = secret-program\n", "", {}, 3, b"by credential_process"),
+            ("", "aws_secret_access_key = s/dev\n", {}, 3, b"/.aws/credentials: line 1: a key before any [section]"),
+            ("", "[default]\n\ns/dev\n", {}, 3, b"/.aws/credentials: line 3: expected KEY = VALUE"),
+            ("[]\n", "", {}, 3, b"/.aws/config: line 1: expected [section]"),
+            ("", "[default]\naws_access_key_id = x\n", {}, 2, b"only the access one is set")):
+        with Server(bucket) as s, home(config, credentials) as d:
+            r = lookup("s3://b/k", env=env(s.url, **{**NOBODY, "HOME": d, **more}))
+            assert r.returncode == code and says in r.stderr and not s.log, (config, credentials, r)
+            assert b"s/dev" not in r.stderr and b"secret-program" not in r.stderr, r
+    with Server(bucket) as s, home(role, "") as d:
+        same(lookup("s3://b/k", env=env(s.url, HOME=d)))          # keys of the environment need no profile's
+
+
 # ---------------------------------------------------------------- moto
 
 @contextlib.contextmanager
@@ -220,5 +299,16 @@ def another_server():
         assert r.returncode == 4 and b"NoSuchBucket" in r.stderr, r
 
 
+def profiles_as_botocore():
+    """What `profiles` expects is what botocore makes of the same files."""
+    with moto() as (python, url):
+        for name, (config, credentials, more, want) in PROFILES.items():
+            with home(config.replace("{url}", url), credentials) as d:
+                said = {**NOBODY, "AWS_EC2_METADATA_DISABLED": "true", "AWS_ENDPOINT_URL": url, "HOME": d, **more}
+                r = subprocess.run([python, "-c", BOTOCORE], env={k: v for k, v in said.items() if v}, capture_output=True, text=True)
+                assert r.stdout.split(") ")[0] + ")" == repr(want), (name, r.stdout, r.stderr)
+                assert r.stdout.split(") ")[1].strip().rstrip("/") == url, (name, r.stdout)
+
+
 CHECKS = [published_examples, signed_ranges, session_tokens, regions, wrong_keys, public_buckets, keys_stay_here, names, hosts_of_regions,
-          another_server]
+          profiles, profiles_of_no_use, another_server, profiles_as_botocore]
