@@ -85,8 +85,8 @@ emb_status embi_gather_check(const emb_table *table, const uint64_t *rows, size_
  * table takes no memory. Nothing happens to tables whose rows are not mapped. */
 void embi_table_forget(const emb_table *table, uint64_t first, uint64_t n);
 
-/* Rows first .. first+n-1 (n <= EMBI_BLOCK_ROWS) as dst [n, d] of type `as` (any float type, or the
- * stored one, or a block type that numbers can be put into), for any table. Thread-safe. */
+/* Rows first .. first+n-1 as dst [n, d] of type `as` (any float type, or the stored one, or a block
+ * type that numbers can be put into), for any table. Thread-safe. */
 emb_status embi_fetch(const emb_table *table, uint64_t first, uint64_t n, emb_dtype as, void *dst,
                       emb_err *err);
 

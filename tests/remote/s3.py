@@ -4,6 +4,7 @@ One server here checks every signature by itself (sigv4.py); moto, from PyPI, is
 import contextlib
 import socket
 import subprocess
+import threading
 import time
 import venv
 from pathlib import Path
@@ -245,21 +246,32 @@ def profiles_of_no_use():
 
 # ---------------------------------------------------------------- moto
 
+making = threading.Lock()       # checks run side by side, and two need the same environment
+
+
+def make_moto(place):
+    """An environment with moto, on first use."""
+    wanted = (Path(__file__).parent / "requirements.txt").read_text()
+    done = place / "done"
+    if done.exists() and done.read_text() == wanted:
+        return
+    try:
+        venv.create(place, with_pip=True, clear=True)
+    except (OSError, subprocess.CalledProcessError) as e:
+        raise Skip(f"moto: no virtual environment: {e}") from e
+    r = subprocess.run([place / "bin/python", "-m", "pip", "--disable-pip-version-check", "install", "-q", "-r",
+                        Path(__file__).parent / "requirements.txt"], capture_output=True, text=True)
+    if r.returncode:
+        raise Skip("moto: " + (r.stderr.strip().splitlines() or ["pip failed"])[-1])
+    done.write_text(wanted)
+
+
 @contextlib.contextmanager
 def moto():
-    """The address of moto's server, in an environment of its own that is made on first use."""
-    place, wanted = ROOT / "build/moto", (Path(__file__).parent / "requirements.txt").read_text()
-    done = place / "done"
-    if not done.exists() or done.read_text() != wanted:
-        try:
-            venv.create(place, with_pip=True, clear=True)
-        except (OSError, subprocess.CalledProcessError) as e:
-            raise Skip(f"moto: no virtual environment: {e}") from e
-        r = subprocess.run([place / "bin/python", "-m", "pip", "--disable-pip-version-check", "install", "-q", "-r",
-                            Path(__file__).parent / "requirements.txt"], capture_output=True, text=True)
-        if r.returncode:
-            raise Skip("moto: " + (r.stderr.strip().splitlines() or ["pip failed"])[-1])
-        done.write_text(wanted)
+    """moto's python, and the address of its server."""
+    place = ROOT / "build/moto"
+    with making:
+        make_moto(place)
     with socket.create_server(("127.0.0.1", 0)) as s:
         port = s.getsockname()[1]
     server = subprocess.Popen([place / "bin/python", "-m", "moto.server", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
