@@ -354,11 +354,16 @@ def every_call_fails(p):
                 (p.where / "w.raw").unlink(missing_ok=True)
 
 
+def some_calls(p, calls):
+    """Which calls of a long run fail in turn: four, or the middle one where all of it is slow."""
+    return [calls // 2] if p.slow > 1 else range(100, calls, calls // 4)
+
+
 def library_calls_fail(p):
     """The same through emb.h, in steps: every function that fails says so."""
     r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw")
     calls = p.report()["calls"]
-    for n in range(100, calls, calls // (2 if p.slow > 1 else 4)):
+    for n in some_calls(p, calls):
         r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "cuda", "may-fail", fake=f"fail={n}")
         assert r.returncode == 0, f"call {n}: " + (r.stdout + r.stderr).decode()
         assert p.report()["left"] == 0, f"call {n}: {p.report()}"
@@ -494,7 +499,7 @@ def several_init(p):
 
 def several_library(p):
     """Gradients, gathers and searches through emb.h, by devices that share the rows."""
-    for fake in (THREE, "devices=3,free=0"):
+    for fake in ("devices=3,free=0",) if p.slow > 1 else (THREE, "devices=3,free=0"):
         r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "cuda:0,1,2", fake=fake)
         assert r.returncode == 0, (r.stdout + r.stderr).decode()
         assert p.report()["left"] == 0, p.report()
@@ -570,7 +575,7 @@ def several_fail(p):
                 assert r.returncode == 5 or n > calls - 12, f"call {n} of {calls} failed, and nobody noticed"
                 (p.where / "w.raw").unlink(missing_ok=True)
     calls = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "cuda:all", fake=THREE) and p.report()["calls@1"]
-    for n in range(100, calls, calls // (2 if p.slow > 1 else 4)):
+    for n in some_calls(p, calls):
         r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "cuda:all", "may-fail", fake=f"{THREE},fail@1={n}")
         assert r.returncode == 0, f"call {n}: " + (r.stdout + r.stderr).decode()
         assert p.report()["left"] == 0, f"call {n}: {p.report()}"
