@@ -11,9 +11,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { SLURP_STEP_BYTES = 1 << 16, COPY_STEP_BYTES = 1 << 20, CLONE_BYTES = 4096 };
+enum {
+    SLURP_STEP_BYTES = 1 << 16,
+    SMALL_BYTES = 1 << 20,
+    COPY_STEP_BYTES = 1 << 20,
+    CLONE_BYTES = 4096
+};
 
 /* After a call failed with errno: should it be made again? Waits for a descriptor that would block.
  */
@@ -91,6 +97,23 @@ emb_status embi_fd_slurp(int fd, struct embi_buf *buf, emb_err *err)
             return EMB_OK;
         buf->n += (size_t)got;
     }
+}
+
+emb_status embi_fd_slurp_small(const char *path, struct embi_buf *buf, emb_err *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? EMB_OK : embi_fail_errno(err, errno, NULL);
+    emb_status status;
+    if (fstat(fd, &st) != 0)
+        status = embi_fail_errno(err, errno, NULL);
+    else if (!S_ISREG(st.st_mode) || st.st_size > SMALL_BYTES)
+        status = embi_fail(err, EMB_BAD_DATA, -1, "no file of at most 1 MiB");
+    else
+        status = embi_fd_slurp(fd, buf, err);
+    close(fd);
+    return status;
 }
 
 /* Through memory of this process: where the system cannot copy between these two files. */

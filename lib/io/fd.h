@@ -22,6 +22,10 @@ emb_status embi_fd_copy(int fd, int from, uint64_t off, uint64_t n, emb_err *err
 /* Adds what is left to read to buf. */
 emb_status embi_fd_slurp(int fd, struct embi_buf *buf, emb_err *err);
 
+/* The same of a regular file of at most 1 MiB that somebody wrote by hand; one that is not there
+ * has no bytes. EMB_IO: it cannot be opened. EMB_BAD_DATA: it is no such file. */
+emb_status embi_fd_slurp_small(const char *path, struct embi_buf *buf, emb_err *err);
+
 /* A second descriptor for what fd is open on, at or above `lowest`, closed on exec; -1 and errno.
  */
 int embi_fd_twin(int fd, int lowest);

@@ -9,12 +9,7 @@
 
 #include "io/fd.h"
 
-#include <fcntl.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-enum { FILE_MAX = 1 << 20 };
 
 struct words {
     const char *s, *end;
@@ -128,14 +123,9 @@ bool embi_netrc_find(const char *path, emb_str host, struct embi_buf *user,
                      struct embi_buf *password)
 {
     struct embi_buf text = {0};
-    struct stat st;
     emb_err err;
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    bool found = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= FILE_MAX &&
-                 embi_fd_slurp(fd, &text, &err) == EMB_OK && !text.failed &&
+    bool found = path && embi_fd_slurp_small(path, &text, &err) == EMB_OK && !text.failed &&
                  embi_netrc_parse((emb_str){text.s, text.n}, host, user, password);
-    if (fd >= 0)
-        close(fd);
     embi_buf_free(&text);
     return found;
 }

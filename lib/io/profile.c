@@ -12,13 +12,9 @@
 #include "io/ini.h"
 #include "util/err.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { FILE_MAX = 1 << 20, NAME_SHOWN = 64 };
+enum { NAME_SHOWN = 64 };
 
 static const char default_name[] = "default";
 
@@ -33,14 +29,10 @@ struct reading {
     struct embi_buf services; /* the section of endpoints that it names */
 };
 
+/* In any case, as keys are. */
 static bool is(emb_str s, const char *word)
 {
     return s.n == strlen(word) && strncasecmp(s.s, word, s.n) == 0;
-}
-
-static bool is_exactly(emb_str s, const char *word)
-{
-    return s.n == strlen(word) && memcmp(s.s, word, s.n) == 0;
 }
 
 /* Is the section "kind name", or 'kind "name"'? */
@@ -54,15 +46,15 @@ static bool is_section(emb_str s, const char *kind, const char *name)
         s = (emb_str){s.s + 1, s.n - 1};
     if (s.n >= 2 && (*s.s == '"' || *s.s == '\'') && s.s[s.n - 1] == *s.s)
         s = (emb_str){s.s + 1, s.n - 2};
-    return is_exactly(s, name);
+    return embi_str_is(s, name);
 }
 
 static bool is_profile(const struct reading *r, emb_str section)
 {
     if (r->credentials)
-        return is_exactly(section, r->name);
+        return embi_str_is(section, r->name);
     return is_section(section, "profile", r->name) ||
-           (strcmp(r->name, default_name) == 0 && is_exactly(section, default_name));
+           (strcmp(r->name, default_name) == 0 && embi_str_is(section, default_name));
 }
 
 static void set(struct embi_buf *to, emb_str value)
@@ -119,32 +111,10 @@ static emb_status take_service(void *arg, emb_str section, emb_str group, emb_st
  * Files
  */
 
-/* The text of a file; one that is not there has none. */
-static emb_status slurp(const char *path, struct embi_buf *text, emb_err *err)
-{
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return EMB_OK;
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        int sys = errno;
-        if (fd >= 0)
-            close(fd);
-        return embi_fail(err, EMB_IO, -1, "%s", strerror(sys));
-    }
-    emb_status status = EMB_OK;
-    if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
-        status = embi_fail(err, EMB_BAD_DATA, -1, "no file of at most 1 MiB");
-    else
-        status = embi_fd_slurp(fd, text, err);
-    close(fd);
-    return status;
-}
-
 static emb_status walk(const char *path, embi_ini_fn *fn, struct reading *r, emb_err *err)
 {
     struct embi_buf text = {0};
-    emb_status status = slurp(path, &text, err);
+    emb_status status = embi_fd_slurp_small(path, &text, err);
     if (!status)
         status = embi_ini_walk((emb_str){text.s, text.n}, fn, r, err);
     if (text.s)
