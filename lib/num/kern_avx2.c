@@ -17,7 +17,6 @@ enum {
     VL = 8,
     AHEAD_BYTES = 256,
     FAR_AHEAD_BYTES = 4096,
-    HASH_STRIPES = 4,
     DOT_QUERIES = 3,
     PANEL_VECTORS = 2,
     MOST_ROWS = 6
@@ -93,11 +92,58 @@ static inline vec load_bf16(const void *p)
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
 
+typedef __m256i pairs;
+
+static inline pairs pairs_load(const void *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
+static inline void pairs_store(void *p, pairs v)
+{
+    _mm256_storeu_si256((__m256i *)p, v);
+}
+
+static inline vec pairs_even(pairs v)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(v, 16));
+}
+
+static inline vec pairs_odd(pairs v)
+{
+    return _mm256_castsi256_ps(_mm256_and_si256(v, _mm256_set1_epi32((int)0xFFFF0000)));
+}
+
+static inline vec load_even(const void *p)
+{
+    return pairs_even(pairs_load(p));
+}
+
+static inline vec load_odd(const void *p)
+{
+    return pairs_odd(pairs_load(p));
+}
+
+static inline vec even_lanes(vec a, vec b)
+{
+    __m256d mixed = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)); /* quarters 0 2 1 3 */
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(mixed, 0xD8));
+}
+
+static inline vec odd_lanes(vec a, vec b)
+{
+    __m256d mixed = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xDD));
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(mixed, 0xD8));
+}
+
+#include "num/kern_queries.h"
+
 #define DOT_TILES(tile) tile(1) tile(2) tile(3)
 
 #define DOT(name)     dot_f32_##name
 #define ELEMENT_BYTES 4
-#define LOAD(p)       _mm256_loadu_ps((const float *)(const void *)(p))
+#define DOT_PAIRS     0
+#define LOAD          load_f32
 #define SCALAR(p)     embi_one_f32(p)
 #define SHORT(name)   embi_kern_scalar.name##_f32
 #include "num/kern_tmpl.h"
@@ -109,7 +155,7 @@ static inline vec load_bf16(const void *p)
 
 #define DOT(name)     dot_f16_##name
 #define ELEMENT_BYTES 2
-#define LOAD(p)       load_f16(p)
+#define LOAD          load_f16
 #define SCALAR(p)     embi_one_f16(p)
 #define SHORT(name)   embi_kern_scalar.name##_f16
 #include "num/kern_tmpl.h"
@@ -118,8 +164,11 @@ static inline vec load_bf16(const void *p)
 #undef SCALAR
 #undef SHORT
 
+#undef DOT_PAIRS
+
 #define DOT(name)   dot_bf16_##name
-#define LOAD(p)     load_bf16(p)
+#define DOT_PAIRS   1
+#define LOAD        load_bf16
 #define SCALAR(p)   embi_one_bf16(p)
 #define SHORT(name) embi_kern_scalar.name##_bf16
 #include "num/kern_tmpl.h"
@@ -205,28 +254,6 @@ static inline __m256i round_bf16(vec x)
     return _mm256_blendv_epi8(round_number(x), nan, is_nan);
 }
 
-typedef __m256i pairs;
-
-static inline pairs pairs_load(const void *p)
-{
-    return _mm256_loadu_si256((const __m256i *)p);
-}
-
-static inline void pairs_store(void *p, pairs v)
-{
-    _mm256_storeu_si256((__m256i *)p, v);
-}
-
-static inline vec pairs_even(pairs v)
-{
-    return _mm256_castsi256_ps(_mm256_slli_epi32(v, 16));
-}
-
-static inline vec pairs_odd(pairs v)
-{
-    return _mm256_castsi256_ps(_mm256_and_si256(v, _mm256_set1_epi32((int)0xFFFF0000)));
-}
-
 static inline pairs pairs_join(vec even, vec odd)
 {
     return _mm256_blend_epi16(_mm256_srli_epi32(round_number(even), 16), round_number(odd), 0xAA);
@@ -245,7 +272,8 @@ static void bf16_from_f32(void *dst, const float *src, size_t n)
     embi_kern_scalar.bf16_from_f32((uint16_t *)dst + i, src + i, n - i);
 }
 
-/* Virtual lanes 0-3 and 4-7, and the extremes of 8 columns. */
+/* Virtual lanes 0-3 and 4-7, and the extremes of 8 columns; of values widened in pairs, lanes 0 2 4
+ * 6 and 1 3 5 7. */
 struct sums {
     __m256d s0, s1, n0, n1;
     vec low, high;
@@ -257,34 +285,51 @@ static inline struct sums sums_start(void)
                          _mm256_setzero_pd(), _mm256_set1_ps(INFINITY), _mm256_set1_ps(-INFINITY)};
 }
 
-static inline void sums_add(struct sums *s, vec x)
+static inline void add_four(__m256d *sum, __m256d *norm2, __m128 x)
 {
-    __m256d x0 = _mm256_cvtps_pd(_mm256_castps256_ps128(x));
-    __m256d x1 = _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
-    s->s0 = _mm256_add_pd(s->s0, x0);
-    s->s1 = _mm256_add_pd(s->s1, x1);
-    s->n0 = _mm256_fmadd_pd(x0, x0, s->n0);
-    s->n1 = _mm256_fmadd_pd(x1, x1, s->n1);
+    __m256d y = _mm256_cvtps_pd(x);
+    *norm2 = _mm256_fmadd_pd(y, y, *norm2);
+    *sum = _mm256_add_pd(*sum, y);
 }
 
-/* A comparison with NaN gives the second operand of min and max: what does not count is NaN. */
-static inline __attribute__((always_inline)) void sums_see(struct sums *s, vec x, size_t n)
+/* Four at a time from memory: each that moves in a register costs an instruction more. */
+static inline void sums_add_f32(struct sums *s, const void *p)
 {
-    if (n < VL) {
-        float lane[VL];
-        _mm256_storeu_ps(lane, x);
-        for (size_t l = n; l < VL; l++)
-            lane[l] = NAN;
-        x = _mm256_loadu_ps(lane);
-    }
+    const float *x = p;
+    add_four(&s->s0, &s->n0, _mm_loadu_ps(x));
+    add_four(&s->s1, &s->n1, _mm_loadu_ps(x + 4));
+}
+
+static inline void sums_add(struct sums *s, vec x)
+{
+    add_four(&s->s0, &s->n0, _mm256_castps256_ps128(x));
+    add_four(&s->s1, &s->n1, _mm256_extractf128_ps(x, 1));
+}
+
+static inline void sums_add_pairs(struct sums *s, vec even, vec odd)
+{
+    add_four(&s->s0, &s->n0, _mm256_castps256_ps128(even));
+    add_four(&s->s0, &s->n0, _mm256_extractf128_ps(even, 1));
+    add_four(&s->s1, &s->n1, _mm256_castps256_ps128(odd));
+    add_four(&s->s1, &s->n1, _mm256_extractf128_ps(odd, 1));
+}
+
+/* A comparison with NaN gives the second operand of min and max. */
+static inline void sums_see(struct sums *s, vec x)
+{
     s->low = _mm256_min_ps(x, s->low);
     s->high = _mm256_max_ps(x, s->high);
 }
 
 /* ((0+4)+(2+6)) + ((1+5)+(3+7)) */
-static inline double join(__m256d lanes_0_3, __m256d lanes_4_7)
+static inline double join(__m256d a, __m256d b, bool paired)
 {
-    __m256d fours = _mm256_add_pd(lanes_0_3, lanes_4_7);
+    if (paired) {
+        __m256d low = _mm256_unpacklo_pd(a, b), high = _mm256_unpackhi_pd(a, b); /* 0 1 4 5, ... */
+        a = _mm256_permute2f128_pd(low, high, 0x20);
+        b = _mm256_permute2f128_pd(low, high, 0x31);
+    }
+    __m256d fours = _mm256_add_pd(a, b);
     __m128d twos = _mm_add_pd(_mm256_castpd256_pd128(fours), _mm256_extractf128_pd(fours, 1));
     return _mm_cvtsd_f64(_mm_add_sd(twos, _mm_unpackhi_pd(twos, twos)));
 }
@@ -296,48 +341,51 @@ static inline float lowest(vec v)
     return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
 }
 
-static inline void sums_end(const struct sums *s, struct embi_row_sums *out)
+static inline void sums_end(const struct sums *s, bool paired, struct embi_row_sums *out)
 {
-    out->sum = join(s->s0, s->s1);
-    out->norm2 = join(s->n0, s->n1);
+    out->sum = join(s->s0, s->s1, paired);
+    out->norm2 = join(s->n0, s->n1, paired);
     out->min = lowest(s->low) + 0.0f;
     out->max = 0.0f - lowest(_mm256_xor_ps(s->high, _mm256_set1_ps(-0.0f)));
 }
 
 struct stripes {
-    __m256i key[2], product[2], plain[2];
+    __m256i h[2];
 };
 
 static inline struct stripes stripes_start(void)
 {
-    const __m256i *keys = (const void *)embi_stripe_keys;
-    struct stripes h = {{_mm256_loadu_si256(keys), _mm256_loadu_si256(keys + 1)},
-                        {_mm256_setzero_si256(), _mm256_setzero_si256()},
-                        {_mm256_setzero_si256(), _mm256_setzero_si256()}};
-    return h;
+    const __m256i *begin = (const void *)embi_stripe_begin;
+    return (struct stripes){{_mm256_loadu_si256(begin), _mm256_loadu_si256(begin + 1)}};
 }
 
 static inline void stripes_add(struct stripes *h, const void *p)
 {
-    const __m256i step = _mm256_set1_epi64x((long long)EMBI_STRIPE_STEP);
+    const __m256i rotated = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14));
     UNROLL
     for (size_t i = 0; i < 2; i++) {
-        __m256i x = _mm256_loadu_si256((const __m256i *)p + i), v = _mm256_xor_si256(x, h->key[i]);
-        h->product[i] =
-            _mm256_add_epi64(h->product[i], _mm256_mul_epu32(v, _mm256_srli_epi64(v, 32)));
-        h->plain[i] = _mm256_add_epi64(h->plain[i], x);
-        h->key[i] = _mm256_add_epi64(h->key[i], step);
+        __m256i x = _mm256_loadu_si256((const __m256i *)p + i);
+        h->h[i] = _mm256_add_epi64(_mm256_shuffle_epi8(h->h[i], rotated), x);
     }
+}
+
+static inline void stripes_mix(struct stripes *h)
+{
+    const __m256i factor = _mm256_set1_epi64x((long long)EMBI_STRIPE_FACTOR);
+    UNROLL
+    for (size_t i = 0; i < 2; i++)
+        h->h[i] =
+            _mm256_add_epi64(_mm256_mul_epu32(h->h[i], factor), _mm256_srli_epi64(h->h[i], 32));
 }
 
 static inline uint64_t stripes_end(const struct stripes *h)
 {
-    uint64_t product[8], plain[8];
-    memcpy(product, h->product, sizeof product);
-    memcpy(plain, h->plain, sizeof plain);
-    return embi_stripes_join(product, plain);
+    struct stripes at_end = *h; /* so that those in the making stay in registers */
+    return embi_hash(at_end.h, sizeof at_end.h);
 }
 
+#define SUM_PAIRS 1
 #include "num/kern_rows.h"
 
 #include "num/kern_steps.h"

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum { VL = 16, AHEAD_BYTES = 256, FAR_AHEAD_BYTES = 4096, HASH_STRIPES = 1, DOT_QUERIES = 6 };
+enum { VL = 16, AHEAD_BYTES = 256, FAR_AHEAD_BYTES = 4096, DOT_QUERIES = 6 };
 
 typedef __m512 vec;
 #define VZERO         _mm512_setzero_ps()
@@ -96,11 +96,60 @@ static inline vec load_bf16(const void *p)
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
 
+typedef __m512i pairs;
+
+static inline pairs pairs_load(const void *p)
+{
+    return _mm512_loadu_si512(p);
+}
+
+static inline void pairs_store(void *p, pairs v)
+{
+    _mm512_storeu_si512(p, v);
+}
+
+static inline vec pairs_even(pairs v)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16));
+}
+
+static inline vec pairs_odd(pairs v)
+{
+    return _mm512_castsi512_ps(_mm512_and_si512(v, _mm512_set1_epi32((int)0xFFFF0000)));
+}
+
+static inline vec load_even(const void *p)
+{
+    return pairs_even(pairs_load(p));
+}
+
+static inline vec load_odd(const void *p)
+{
+    return pairs_odd(pairs_load(p));
+}
+
+static inline vec even_lanes(vec a, vec b)
+{
+    const __m512i even =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    return _mm512_permutex2var_ps(a, even, b);
+}
+
+static inline vec odd_lanes(vec a, vec b)
+{
+    const __m512i odd =
+        _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    return _mm512_permutex2var_ps(a, odd, b);
+}
+
+#include "num/kern_queries.h"
+
 #define DOT_TILES(tile) tile(1) tile(2) tile(3) tile(4) tile(5) tile(6)
 
 #define DOT(name)     dot_f32_##name
 #define ELEMENT_BYTES 4
-#define LOAD(p)       _mm512_loadu_ps(p)
+#define DOT_PAIRS     0
+#define LOAD          load_f32
 #define SCALAR(p)     embi_one_f32(p)
 #define SHORT(name)   embi_kern_avx2.name##_f32
 #include "num/kern_tmpl.h"
@@ -112,7 +161,7 @@ static inline vec load_bf16(const void *p)
 
 #define DOT(name)     dot_f16_##name
 #define ELEMENT_BYTES 2
-#define LOAD(p)       load_f16(p)
+#define LOAD          load_f16
 #define SCALAR(p)     embi_one_f16(p)
 #define SHORT(name)   embi_kern_avx2.name##_f16
 #include "num/kern_tmpl.h"
@@ -121,8 +170,11 @@ static inline vec load_bf16(const void *p)
 #undef SCALAR
 #undef SHORT
 
+#undef DOT_PAIRS
+
 #define DOT(name)   dot_bf16_##name
-#define LOAD(p)     load_bf16(p)
+#define DOT_PAIRS   1
+#define LOAD        load_bf16
 #define SCALAR(p)   embi_one_bf16(p)
 #define SHORT(name) embi_kern_avx2.name##_bf16
 #include "num/kern_tmpl.h"
@@ -207,28 +259,6 @@ static void bf16_from_f32(void *dst, const float *src, size_t n)
     embi_kern_scalar.bf16_from_f32((uint16_t *)dst + i, src + i, n - i);
 }
 
-typedef __m512i pairs;
-
-static inline pairs pairs_load(const void *p)
-{
-    return _mm512_loadu_si512(p);
-}
-
-static inline void pairs_store(void *p, pairs v)
-{
-    _mm512_storeu_si512(p, v);
-}
-
-static inline vec pairs_even(pairs v)
-{
-    return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16));
-}
-
-static inline vec pairs_odd(pairs v)
-{
-    return _mm512_castsi512_ps(_mm512_and_si512(v, _mm512_set1_epi32((int)0xFFFF0000)));
-}
-
 static inline pairs pairs_join(vec even, vec odd)
 {
     __m512i low = _mm512_srli_epi32(round_number(even), 16);
@@ -254,6 +284,13 @@ static inline void add_values(struct sums *s, __m256 x)
     s->norm2 = _mm512_fmadd_pd(y, y, s->norm2);
 }
 
+static inline void sums_add_f32(struct sums *s, const void *p)
+{
+    const float *x = p;
+    add_values(s, _mm256_loadu_ps(x));
+    add_values(s, _mm256_loadu_ps(x + 8));
+}
+
 static inline void sums_add(struct sums *s, vec x)
 {
     add_values(s, _mm512_castps512_ps256(x));
@@ -261,11 +298,10 @@ static inline void sums_add(struct sums *s, vec x)
 }
 
 /* A comparison with NaN gives the second operand of min and max, which is what was found so far. */
-static inline __attribute__((always_inline)) void sums_see(struct sums *s, vec x, size_t n)
+static inline void sums_see(struct sums *s, vec x)
 {
-    __mmask16 there = n < VL ? first(n) : (__mmask16)0xFFFF;
-    s->low = _mm512_mask_min_ps(s->low, there, x, s->low);
-    s->high = _mm512_mask_max_ps(s->high, there, x, s->high);
+    s->low = _mm512_min_ps(x, s->low);
+    s->high = _mm512_max_ps(x, s->high);
 }
 
 static inline double join(__m512d lanes)
@@ -275,8 +311,9 @@ static inline double join(__m512d lanes)
     return embi_join_lanes(lane);
 }
 
-static inline void sums_end(const struct sums *s, struct embi_row_sums *out)
+static inline void sums_end(const struct sums *s, bool paired, struct embi_row_sums *out)
 {
+    (void)paired;
     out->sum = join(s->sum);
     out->norm2 = join(s->norm2);
     out->min = _mm512_reduce_min_ps(s->low) + 0.0f;
@@ -284,31 +321,35 @@ static inline void sums_end(const struct sums *s, struct embi_row_sums *out)
 }
 
 struct stripes {
-    __m512i key, product, plain;
+    __m512i h;
 };
 
 static inline struct stripes stripes_start(void)
 {
-    return (struct stripes){_mm512_loadu_si512(embi_stripe_keys), _mm512_setzero_si512(),
-                            _mm512_setzero_si512()};
+    return (struct stripes){_mm512_loadu_si512(embi_stripe_begin)};
 }
 
 static inline void stripes_add(struct stripes *h, const void *p)
 {
-    __m512i x = _mm512_loadu_si512(p), v = _mm512_xor_si512(x, h->key);
-    h->product = _mm512_add_epi64(h->product, _mm512_mul_epu32(v, _mm512_srli_epi64(v, 32)));
-    h->plain = _mm512_add_epi64(h->plain, x);
-    h->key = _mm512_add_epi64(h->key, _mm512_set1_epi64((long long)EMBI_STRIPE_STEP));
+    const __m512i rotated =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14));
+    h->h = _mm512_add_epi64(_mm512_shuffle_epi8(h->h, rotated), _mm512_loadu_si512(p));
+}
+
+static inline void stripes_mix(struct stripes *h)
+{
+    const __m512i factor = _mm512_set1_epi64((long long)EMBI_STRIPE_FACTOR);
+    h->h = _mm512_add_epi64(_mm512_mul_epu32(h->h, factor), _mm512_srli_epi64(h->h, 32));
 }
 
 static inline uint64_t stripes_end(const struct stripes *h)
 {
-    uint64_t product[8], plain[8];
-    _mm512_storeu_si512(product, h->product);
-    _mm512_storeu_si512(plain, h->plain);
-    return embi_stripes_join(product, plain);
+    struct stripes at_end = *h; /* so that the one in the making stays in a register */
+    return embi_hash(&at_end.h, sizeof at_end.h);
 }
 
+/* Of values widened in pairs the virtual lanes would not be one vector of doubles. */
+#define SUM_PAIRS 0
 #include "num/kern_rows.h"
 
 #include "num/kern_steps.h"

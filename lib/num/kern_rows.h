@@ -2,92 +2,116 @@
  * kern_<set>.c includes it once.
  *
  * The includer defines VL (8 or 16), vec, load_f16(p) and load_bf16(p), which widen VL elements,
- * FAR_AHEAD_BYTES, how far before its use a row is asked for that others follow, HASH_STRIPES, how
- * many stripes are hashed before they are summed: 1 where registers hold what both need, and
+ * FAR_AHEAD_BYTES, how far before its use a row is asked for that others follow, SUM_PAIRS, whether
+ * bf16 is widened in pairs (kern_queries.h), and
  *     struct sums         the 8 virtual lanes of num/kern.h and the extremes of VL columns
  *     sums_start()        of nothing
- *     sums_add(&s, x)     adds VL values; zeros that stand for none change nothing: no lane is -0
- *     sums_see(&s, x, n)  the first n lanes count for the extremes, NaN among them does not
- *     sums_end(&s, out)
+ *     sums_add_f32(&s, p)             adds the VL values at p; zeros that stand for none change
+ *                                     nothing: no lane is -0
+ *     sums_add(&s, x)                 the same of values that were widened
+ *     sums_add_pairs(&s, even, odd)   the same of 2 VL values that were widened in pairs
+ *     sums_see(&s, x)     they count for the extremes, NaN among them does not
+ *     sums_end(&s, paired, out)       paired: they were added so
  *     struct stripes      the hash of num/row_hash.h in the making: stripes_start(),
- *                         stripes_add(&h, p) of EMBI_STRIPE bytes, stripes_end(&h)
+ *                         stripes_add(&h, p) of EMBI_STRIPE bytes, stripes_mix(&h),
+ *                         stripes_end(&h)
  */
 
-typedef vec load_row_fn(const void *p);
+/* One stripe more: its sums are those of `add`, its extremes those of `see`. */
+typedef void take_fn(struct sums *s, const char *add, const char *see);
 
-static inline vec load_row_f32(const void *p)
+static inline void take_f32(struct sums *s, const char *add, const char *see)
 {
-    return VLOADQ(p);
-}
-
-/* The elements of one stripe, `there` of them; what is behind these is zero. */
-static inline __attribute__((always_inline)) void sum_stripe(struct sums *s, const char *p,
-                                                             size_t bytes, load_row_fn *load,
-                                                             size_t there)
-{
-    for (size_t v = 0; v < EMBI_STRIPE / bytes; v += VL) {
-        vec x = load(p + v * bytes);
-        sums_add(s, x);
-        sums_see(s, x, there > v ? embi_min(VL, there - v) : 0);
+    UNROLL
+    for (size_t v = 0; v < EMBI_STRIPE; v += VL * sizeof(float)) {
+        sums_add_f32(s, add + v);
+        sums_see(s, load_f32(see + v));
     }
 }
 
-/* n whole stripes. Read twice from the nearest cache costs less than sums that leave registers. */
-static inline __attribute__((always_inline)) void take_stripes(struct sums *s, struct stripes *h,
-                                                               const char *p, size_t n,
-                                                               size_t bytes, load_row_fn *load,
-                                                               bool hashed)
+static inline __attribute__((always_inline)) void take_widened(struct sums *s, const char *add,
+                                                               const char *see, load_fn *load)
 {
-    for (size_t i = 0; hashed && i < n; i++) {
-        __builtin_prefetch(p + i * EMBI_STRIPE + FAR_AHEAD_BYTES, 0, 2);
-        stripes_add(h, p + i * EMBI_STRIPE);
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (!hashed)
-            __builtin_prefetch(p + i * EMBI_STRIPE + FAR_AHEAD_BYTES, 0, 2);
-        sum_stripe(s, p + i * EMBI_STRIPE, bytes, load, EMBI_STRIPE / bytes);
+    UNROLL
+    for (size_t v = 0; v < EMBI_STRIPE; v += VL * sizeof(uint16_t)) {
+        sums_add(s, load(add + v));
+        sums_see(s, load(see + v));
     }
 }
 
-static inline __attribute__((always_inline)) void row_pass(const void *row, uint32_t d,
-                                                           size_t bytes, load_row_fn *load,
-                                                           bool hashed, struct embi_row_sums *out)
+static inline void take_f16(struct sums *s, const char *add, const char *see)
 {
-    const char *p = row;
+    take_widened(s, add, see, load_f16);
+}
+
+static inline void take_bf16(struct sums *s, const char *add, const char *see)
+{
+#if SUM_PAIRS
+    UNROLL
+    for (size_t v = 0; v < EMBI_STRIPE; v += sizeof(pairs)) {
+        sums_add_pairs(s, load_even(add + v), load_odd(add + v));
+        sums_see(s, load_even(see + v));
+        sums_see(s, load_odd(see + v));
+    }
+#else
+    take_widened(s, add, see, load_bf16);
+#endif
+}
+
+/* What is left of a row after whole stripes: zeros add nothing, and no extreme is a NaN. */
+static inline __attribute__((always_inline)) void take_rest(struct sums *s, struct stripes *h,
+                                                            const char *rest, size_t n,
+                                                            take_fn *take, bool hashed)
+{
+    char add[EMBI_STRIPE] = {0}, see[EMBI_STRIPE];
+    memset(see, 0xFF, sizeof see);
+    memcpy(add, rest, n);
+    memcpy(see, rest, n);
+    if (hashed)
+        stripes_add(h, add);
+    take(s, add, see);
+}
+
+static inline __attribute__((always_inline)) void row_pass(const void *row, size_t bytes,
+                                                           take_fn *take, bool paired, bool hashed,
+                                                           struct embi_row_sums *out)
+{
+    const char *p = row, *end = p + bytes / EMBI_STRIPE * EMBI_STRIPE;
     struct sums s = sums_start();
     struct stripes h = stripes_start();
-    size_t rest = d % (EMBI_STRIPE / bytes);
-    for (size_t left = d / (EMBI_STRIPE / bytes), n; left; left -= n, p += n * EMBI_STRIPE) {
-        n = HASH_STRIPES > 1 ? embi_min(left, HASH_STRIPES) : 1;
-        take_stripes(&s, &h, p, n, bytes, load, hashed);
-    }
-    if (rest) {
-        char last[EMBI_STRIPE] = {0};
-        memcpy(last, p, rest * bytes);
+    while (p < end) {
+        const char *stop = p + embi_min((size_t)(end - p), EMBI_STRIPES_MIXED * EMBI_STRIPE);
+        for (; p < stop; p += EMBI_STRIPE) {
+            __builtin_prefetch(p + FAR_AHEAD_BYTES, 0, 2);
+            if (hashed)
+                stripes_add(&h, p);
+            take(&s, p, p);
+        }
         if (hashed)
-            stripes_add(&h, last);
-        sum_stripe(&s, last, bytes, load, rest);
+            stripes_mix(&h);
     }
-    sums_end(&s, out);
+    if (bytes % EMBI_STRIPE)
+        take_rest(&s, &h, p, bytes % EMBI_STRIPE, take, hashed);
+    sums_end(&s, paired, out);
     out->hash = hashed ? stripes_end(&h) : 0;
 }
 
 static void row_sums(const float *row, uint32_t d, struct embi_row_sums *out)
 {
-    row_pass(row, d, sizeof(float), load_row_f32, false, out);
+    row_pass(row, d * sizeof(float), take_f32, false, false, out);
 }
 
 static void figures_f32(const void *row, uint32_t d, struct embi_row_sums *out)
 {
-    row_pass(row, d, sizeof(float), load_row_f32, true, out);
+    row_pass(row, d * sizeof(float), take_f32, false, true, out);
 }
 
 static void figures_f16(const void *row, uint32_t d, struct embi_row_sums *out)
 {
-    row_pass(row, d, sizeof(uint16_t), load_f16, true, out);
+    row_pass(row, d * sizeof(uint16_t), take_f16, false, true, out);
 }
 
 static void figures_bf16(const void *row, uint32_t d, struct embi_row_sums *out)
 {
-    row_pass(row, d, sizeof(uint16_t), load_bf16, true, out);
+    row_pass(row, d * sizeof(uint16_t), take_bf16, SUM_PAIRS, true, out);
 }

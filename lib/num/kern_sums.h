@@ -22,7 +22,7 @@ static inline void sum_line_f32(char *out, const char *x, const char *y, vec by)
 {
     (void)by;
     for (size_t i = 0; i < LINE_BYTES; i += VL * sizeof(float))
-        VSTORE((void *)(out + i), VADD(load_row_f32(x + i), load_row_f32(y + i)));
+        VSTORE((void *)(out + i), VADD(load_f32(x + i), load_f32(y + i)));
 }
 
 static inline void sum_line_f16(char *out, const char *x, const char *y, vec by)
@@ -46,7 +46,7 @@ static inline void times_line_f32(char *out, const char *x, const char *y, vec b
 {
     (void)y;
     for (size_t i = 0; i < LINE_BYTES; i += VL * sizeof(float))
-        VSTORE((void *)(out + i), VMUL(load_row_f32(x + i), by));
+        VSTORE((void *)(out + i), VMUL(load_f32(x + i), by));
 }
 
 static inline void times_line_f16(char *out, const char *x, const char *y, vec by)

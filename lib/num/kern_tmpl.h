@@ -3,9 +3,11 @@
  * The includer defines
  *     DOT(name)       the name of a function made here: DOT(rows), DOT(four) ...
  *     ELEMENT_BYTES   of one stored element
- *     LOAD(p)         a vector of VL elements at p, widened to f32
+ *     LOAD            the function (load_fn of kern_queries.h) that widens VL elements to f32
  *     SCALAR(p)       one element at p, as f32
  *     SHORT(name)     the kernel of a narrower set, for rows of fewer than VL elements
+ *     DOT_PAIRS       1: load_even(p) and load_odd(p) widen 2 VL elements at p faster than LOAD
+ *                     would (kern_queries.h); 0 otherwise
  * and, once for the set, VL (8 or more lanes), vec, VZERO, VLOADQ(p) (f32), VFMA(a, b, c) = a * b +
  * c, VADD, VKEEP(v, n): v with all but its last n lanes zero, vsum2(a, b, &x, &y): the sums of the
  * lanes of a and of b, vsum4(a, b, c, d, sums): of four, what kern_dots.h asks for, a struct tile
@@ -19,48 +21,74 @@
 
 #define AT(row, i) ((row) + (size_t)(i)*ELEMENT_BYTES)
 
-/* One row, dot product and squared norm: 4 + 4 accumulators hide the latency of FMA. d >= VL. */
-static void DOT(one)(const unsigned char *row, uint32_t d, const float *q, float *dot, float *norm2)
+/* 4 VL elements, widened, in the order of the queries: placed where DOT_PAIRS. */
+static inline __attribute__((always_inline)) void DOT(load4)(const unsigned char *p, vec x[4])
 {
-    vec s0 = VZERO, s1 = VZERO, s2 = VZERO, s3 = VZERO;
-    vec n0 = VZERO, n1 = VZERO, n2 = VZERO, n3 = VZERO;
-    size_t i = 0;
-    for (; i + 4 * VL <= d; i += 4 * VL) {
+#if DOT_PAIRS
+    x[0] = load_even(p);
+    x[1] = load_odd(p);
+    x[2] = load_even(AT(p, 2 * VL));
+    x[3] = load_odd(AT(p, 2 * VL));
+#else
+    UNROLL
+    for (size_t v = 0; v < 4; v++)
+        x[v] = LOAD(AT(p, v * VL));
+#endif
+}
+
+/* A block of one row, dot product and squared norm, or += after the first block: 4 + 4 accumulators
+ * hide the latency of FMA. d >= VL. */
+static void DOT(one)(const unsigned char *row, const struct dots *b, float *dot, float *norm2)
+{
+    vec s[4] = {VZERO, VZERO, VZERO, VZERO}, n[4] = {VZERO, VZERO, VZERO, VZERO}, x[4];
+    const float *q = b->q, *wide = DOT_PAIRS ? b->placed - b->first : q;
+    size_t i = b->first;
+    for (; i + 4 * VL <= b->end; i += 4 * VL) {
         UNROLL
-        for (size_t b = 0; b < 4 * VL * ELEMENT_BYTES; b += 64)
-            __builtin_prefetch(AT(row, i) + b + FAR_AHEAD_BYTES, 0, 2);
-        vec x0 = LOAD(AT(row, i)), x1 = LOAD(AT(row, i + VL));
-        vec x2 = LOAD(AT(row, i + 2 * VL)), x3 = LOAD(AT(row, i + 3 * VL));
-        s0 = VFMA(x0, VLOADQ(q + i), s0);
-        n0 = VFMA(x0, x0, n0);
-        s1 = VFMA(x1, VLOADQ(q + i + VL), s1);
-        n1 = VFMA(x1, x1, n1);
-        s2 = VFMA(x2, VLOADQ(q + i + 2 * VL), s2);
-        n2 = VFMA(x2, x2, n2);
-        s3 = VFMA(x3, VLOADQ(q + i + 3 * VL), s3);
-        n3 = VFMA(x3, x3, n3);
+        for (size_t byte = 0; byte < 4 * VL * ELEMENT_BYTES; byte += 64)
+            __builtin_prefetch(AT(row, i) + byte + FAR_AHEAD_BYTES, 0, 2);
+        DOT(load4)(AT(row, i), x);
+        UNROLL
+        for (size_t v = 0; v < 4; v++) {
+            s[v] = VFMA(x[v], VLOADQ(wide + i + v * VL), s[v]);
+            n[v] = VFMA(x[v], x[v], n[v]);
+        }
     }
-    for (; i + VL <= d; i += VL) {
-        vec x = LOAD(AT(row, i));
-        s0 = VFMA(x, VLOADQ(q + i), s0);
-        n0 = VFMA(x, x, n0);
+    for (; i + VL <= b->end; i += VL) {
+        x[0] = LOAD(AT(row, i));
+        s[0] = VFMA(x[0], VLOADQ(q + i), s[0]);
+        n[0] = VFMA(x[0], x[0], n[0]);
     }
-    if (i < d) {
-        vec x = VKEEP(LOAD(AT(row, d - VL)), d - i);
-        s1 = VFMA(x, VLOADQ(q + d - VL), s1);
-        n1 = VFMA(x, x, n1);
+    if (i < b->end) {
+        x[1] = VKEEP(LOAD(AT(row, b->d - VL)), b->d - i);
+        s[1] = VFMA(x[1], VLOADQ(q + b->d - VL), s[1]);
+        n[1] = VFMA(x[1], x[1], n[1]);
     }
-    vsum2(VADD(VADD(s0, s1), VADD(s2, s3)), VADD(VADD(n0, n1), VADD(n2, n3)), dot, norm2);
+    float sums[2];
+    vsum2(VADD(VADD(s[0], s[1]), VADD(s[2], s[3])), VADD(VADD(n[0], n[1]), VADD(n[2], n[3])), sums,
+          sums + 1);
+    *dot = b->first ? *dot + sums[0] : sums[0];
+    *norm2 = b->first ? *norm2 + sums[1] : sums[1];
 }
 
 static void DOT(rows)(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
                       float *norm2)
 {
-    if (d < VL)
+    if (d < VL) {
         SHORT(dot)(rows, n, d, q, dot, norm2);
-    else
+        return;
+    }
+    size_t block = DOT_PAIRS ? PLACED : d;
+    for (struct dots b = {.d = d, .q = q}; b.first < d; b.first = b.end) {
+        b.end = embi_min(b.first + block, d);
+#if DOT_PAIRS
+        float placed[PLACED];
+        place(placed, q + b.first, (b.end - b.first) / (2 * VL) * 2 * VL);
+        b.placed = placed;
+#endif
         for (size_t r = 0; r < n; r++)
-            DOT(one)(rows[r], d, q, dot + r, norm2 + r);
+            DOT(one)(rows[r], &b, dot + r, norm2 + r);
+    }
 }
 
 /* All rows for one tile of columns before the next tile: the sums of a tile stay in registers. */

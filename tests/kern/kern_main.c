@@ -246,7 +246,7 @@ static void check_odd_values(const struct embi_kern *k, emb_dtype dtype, uint32_
 static void test_dots(const struct embi_kern *k)
 {
     static const emb_dtype types[3] = {EMB_F32, EMB_F16, EMB_BF16};
-    static const uint32_t big[] = {128, 255, 300, 301, 768, 1000, 4096, 4099};
+    static const uint32_t big[] = {128, 255, 300, 301, 768, 1000, 4096, 4099, 4125};
     for (int t = 0; t < 3; t++) {
         for (uint32_t d = 1; d <= 4 * 32 + 1; d++)
             for (size_t n = 0; n <= 6; n++)
@@ -417,22 +417,31 @@ static bool same_double(double a, double b)
     return isnan(a) ? isnan(b) : memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* The hash of a row [n bytes] by the definition in num/row_hash.h, but for its last step. */
+/* The hash of a row [n bytes] by the definition in num/row_hash.h, but for its last step: byte by
+ * byte, of two words as one of 16. */
 static uint64_t hash_by_definition(const unsigned char *row, size_t n)
 {
-    uint64_t word[8] = {0}, out[8];
-    for (size_t l = 0; l < 8; l++)
-        for (size_t i = 8 * l, step = 0; i < (n + 63) / 64 * 64; i += 64, step++) {
-            uint64_t x = 0, plain, v;
-            for (size_t b = 0; b < 8; b++)
-                x |= i + b < n ? (uint64_t)row[i + b] << 8 * b : 0;
-            plain = x;
-            v = x ^ (embi_stripe_keys[l] + step * EMBI_STRIPE_STEP);
-            word[l] += (v & UINT32_MAX) * (v >> 32);
-            word[l ^ 1] += plain;
+    __extension__ typedef unsigned __int128 wide;
+    uint64_t h[8];
+    memcpy(h, embi_stripe_begin, sizeof h);
+    for (size_t i = 0, step = 1; i < n; i += 64, step++) {
+        for (size_t l = 0; l < 8; l++) {
+            uint64_t x = 0;
+            wide pair = (wide)h[l | 1] << 64 | h[l & ~(size_t)1];
+            if (l % 2 == 0) {
+                pair = pair << 8 | pair >> 120;
+                h[l] = (uint64_t)pair;
+                h[l + 1] = (uint64_t)(pair >> 64);
+            }
+            for (size_t b = 0; b < 8 && i + 8 * l + b < n; b++)
+                x |= (uint64_t)row[i + 8 * l + b] << 8 * b;
+            h[l] += x;
         }
-    memcpy(out, word, sizeof out);
-    return embi_hash(out, sizeof out);
+        bool whole = i + 64 <= n, last = i + 128 > n;
+        for (size_t l = 0; whole && (step % 16 == 0 || last) && l < 8; l++)
+            h[l] = (uint64_t)((wide)(h[l] % 4294967296) * 4294883355 + h[l] / 4294967296);
+    }
+    return embi_hash(h, sizeof h);
 }
 
 static void check_figures(const char *name, const struct embi_row_sums *s,
