@@ -119,7 +119,11 @@ static inline void encode(emb_dtype dtype, double x, unsigned char *p)
 }
 
 /* Every set that this CPU can run, the scalar one first. */
-static inline int sets_here(const struct embi_kern *sets[3])
+#if defined(__x86_64__)
+extern const struct embi_kern embi_kern_emulated; /* emulated/immintrin.h */
+#endif
+
+static inline int sets_here(const struct embi_kern *sets[4])
 {
     static const char *const disabled[3] = {"avx2", "avx512", NULL};
     int n = 0;
@@ -128,6 +132,10 @@ static inline int sets_here(const struct embi_kern *sets[3])
         if (n == 0 || sets[n - 1] != set)
             sets[n++] = set;
     }
+#if defined(__x86_64__)
+    if (embi_cpu_features(NULL) & EMBI_CPU_AVX2)
+        sets[n++] = &embi_kern_emulated;
+#endif
     return n;
 }
 
