@@ -105,7 +105,7 @@ ifeq ($(shell uname -m),x86_64)
 $(BUILD)/lib/num/kern_avx2.o $(patsubst %,$(BUILD)/lib/num/%_x86.o,blocks fields lines philox): CFLAGS += -mavx2 -mfma -mf16c
 $(BUILD)/lib/num/bf16_avx512.o: CFLAGS += -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16
 $(BUILD)/lib/num/bf16_amx.o: CFLAGS += -mavx2 -mamx-tile -mamx-bf16
-$(patsubst %,$(BUILD)/lib/num/%_avx512.o,fields kern): CFLAGS += -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f \
+$(patsubst %,$(BUILD)/lib/num/%_avx512.o,fields kern philox): CFLAGS += -mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f \
     -mavx512bw -mavx512dq -mavx512vl
 endif
 
