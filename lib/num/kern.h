@@ -98,8 +98,9 @@ struct embi_kern {
                          const uint32_t key[2], size_t n);
 
     /* out[4 i ..] = the deviates that embi_normal_f32 (num/normal.h) makes of the words 0 and 1,
-     * and 2 and 3, of each block. The same bits from every set. */
-    void (*normals_f32)(const uint32_t *words, size_t ld, size_t n, float *out);
+     * and 2 and 3, of each block, times `scale`, twice which is finite. The same bits from every
+     * set. */
+    void (*normals_f32)(const uint32_t *words, size_t ld, size_t n, float scale, float *out);
 
     /* n numbers of a row, each by itself, the same bits from every set (NaN: any): x + y, and
      * x * factor, which is no NaN. Those of f16 and bf16, at any address, are computed in f32 and

@@ -179,7 +179,6 @@ static inline vec odd_lanes(vec a, vec b)
 #undef SHORT
 
 #define PANEL_TILES(tile) tile(6, 1) tile(1, 1)
-#include "num/kern_normal.h"
 #include "num/kern_panels.h"
 
 static size_t tile_rows(size_t panels)
@@ -187,6 +186,52 @@ static size_t tile_rows(size_t panels)
     (void)panels;
     return 6;
 }
+
+/* For kern_normal.h. */
+#define FEW_NORMALS embi_kern_scalar.normals_f32
+typedef __m256i wvec;
+#define BITS_SPREAD(x)     _mm256_set1_epi32((int)(x))
+#define BITS_ADD(a, b)     _mm256_add_epi32(a, b)
+#define BITS_SUB(a, b)     _mm256_sub_epi32(a, b)
+#define BITS_AND(a, b)     _mm256_and_si256(a, b)
+#define BITS_RIGHT(a, n)   _mm256_srli_epi32(a, n)
+#define BITS_OF(v)         _mm256_castps_si256(v)
+#define VNUMBER(a)         _mm256_cvtepi32_ps(a)
+#define VOF(a)             _mm256_castsi256_ps(a)
+#define VSUB(a, b)         _mm256_sub_ps(a, b)
+#define VDIV(a, b)         _mm256_div_ps(a, b)
+#define VSQRT(a)           _mm256_sqrt_ps(a)
+#define VFLIP(v, sign)     _mm256_xor_ps(v, _mm256_and_ps(VOF(sign), _mm256_set1_ps(-0.0f)))
+#define VMINUS(v)          _mm256_xor_ps(v, _mm256_set1_ps(-0.0f))
+#define VCHOOSE(a, b, top) _mm256_blendv_ps(a, b, VOF(top))
+
+static inline wvec load_words(const uint32_t *words)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)words);
+}
+
+/* Block i of the lower half, and i + 4 of the upper one. */
+static inline void store_block(float *out, size_t i, __m256d block)
+{
+    vec v = _mm256_castpd_ps(block);
+    _mm_storeu_ps(out + 4 * i, _mm256_castps256_ps128(v));
+    _mm_storeu_ps(out + 4 * i + 16, _mm256_extractf128_ps(v, 1));
+}
+
+/* Four elements of each of 8 blocks. In halves, since some CPUs are slow across them. */
+static inline void store_blocks(float *out, vec z0, vec z1, vec z2, vec z3)
+{
+    __m256d low01 = _mm256_castps_pd(_mm256_unpacklo_ps(z0, z1));
+    __m256d low23 = _mm256_castps_pd(_mm256_unpacklo_ps(z2, z3));
+    __m256d high01 = _mm256_castps_pd(_mm256_unpackhi_ps(z0, z1));
+    __m256d high23 = _mm256_castps_pd(_mm256_unpackhi_ps(z2, z3));
+    store_block(out, 0, _mm256_unpacklo_pd(low01, low23));
+    store_block(out, 1, _mm256_unpackhi_pd(low01, low23));
+    store_block(out, 2, _mm256_unpacklo_pd(high01, high23));
+    store_block(out, 3, _mm256_unpackhi_pd(high01, high23));
+}
+
+#include "num/kern_normal.h"
 
 static void reach(const float *score, const float *a, const float *c, size_t n, float u, float w,
                   uint16_t *mask)

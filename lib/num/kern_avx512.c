@@ -184,8 +184,48 @@ static inline vec odd_lanes(vec a, vec b)
 #undef SCALAR
 #undef SHORT
 
-#include "num/kern_normal.h"
 #include "num/kern_panels_avx512.h"
+
+/* For kern_normal.h. */
+#define FEW_NORMALS embi_kern_avx2.normals_f32
+typedef __m512i wvec;
+#define BITS_SPREAD(x)     _mm512_set1_epi32((int)(x))
+#define BITS_ADD(a, b)     _mm512_add_epi32(a, b)
+#define BITS_SUB(a, b)     _mm512_sub_epi32(a, b)
+#define BITS_AND(a, b)     _mm512_and_si512(a, b)
+#define BITS_RIGHT(a, n)   _mm512_srli_epi32(a, n)
+#define BITS_OF(v)         _mm512_castps_si512(v)
+#define VNUMBER(a)         _mm512_cvtepi32_ps(a)
+#define VOF(a)             _mm512_castsi512_ps(a)
+#define VSUB(a, b)         _mm512_sub_ps(a, b)
+#define VDIV(a, b)         _mm512_div_ps(a, b)
+#define VSQRT(a)           _mm512_sqrt_ps(a)
+#define VFLIP(v, sign)     VOF(_mm512_ternarylogic_epi32(BITS_OF(v), sign, BITS_SPREAD(1u << 31), 0x78))
+#define VMINUS(v)          _mm512_xor_ps(v, _mm512_set1_ps(-0.0f))
+#define VCHOOSE(a, b, top) _mm512_mask_blend_ps(_mm512_movepi32_mask(top), a, b)
+
+/* Words of 16 blocks, those of block 4 j + l in lane l of four lanes, at j: store_blocks finds them
+ * where they go. */
+static inline wvec load_words(const uint32_t *words)
+{
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_epi32(order, _mm512_loadu_si512(words));
+}
+
+/* Four elements of each of 16 blocks. */
+static inline void store_blocks(float *out, vec z0, vec z1, vec z2, vec z3)
+{
+    __m512d low01 = _mm512_castps_pd(_mm512_unpacklo_ps(z0, z1));
+    __m512d low23 = _mm512_castps_pd(_mm512_unpacklo_ps(z2, z3));
+    __m512d high01 = _mm512_castps_pd(_mm512_unpackhi_ps(z0, z1));
+    __m512d high23 = _mm512_castps_pd(_mm512_unpackhi_ps(z2, z3));
+    _mm512_storeu_pd(out, _mm512_unpacklo_pd(low01, low23));
+    _mm512_storeu_pd(out + 16, _mm512_unpackhi_pd(low01, low23));
+    _mm512_storeu_pd(out + 32, _mm512_unpacklo_pd(high01, high23));
+    _mm512_storeu_pd(out + 48, _mm512_unpackhi_pd(high01, high23));
+}
+
+#include "num/kern_normal.h"
 
 static void reach(const float *score, const float *a, const float *c, size_t n, float u, float w,
                   uint16_t *mask)

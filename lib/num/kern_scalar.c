@@ -7,8 +7,8 @@
 #include "num/blocks.h"
 #include "num/decimal.h"
 #include "num/half.h"
-#include "num/kern_normal.h"
 #include "num/kern_sets.h"
+#include "num/normal.h"
 #include "num/row_hash.h"
 #include "util/rng.h"
 
@@ -285,6 +285,18 @@ static void random_words(uint32_t *words, size_t ld, const uint32_t counter[4],
         embi_philox(w, k, w);
         for (size_t l = 0; l < 4; l++)
             words[l * ld + i] = w[l];
+    }
+}
+
+static void normals_f32(const uint32_t *words, size_t ld, size_t n, float scale, float *out)
+{
+    const uint32_t *w0 = words, *w1 = w0 + ld, *w2 = w1 + ld, *w3 = w2 + ld;
+    for (size_t i = 0; i < n; i++) {
+        float z[4];
+        embi_normal_f32(w0[i], w1[i], &z[0], &z[1]);
+        embi_normal_f32(w2[i], w3[i], &z[2], &z[3]);
+        for (size_t k = 0; k < 4; k++)
+            out[4 * i + k] = z[k] * scale;
     }
 }
 

@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-_Static_assert(EMBI_BLOCK_ROWS == EMBI_DRAW_TILE, "blocks of a scan begin where a tile begins");
+_Static_assert(EMBI_BLOCK_ROWS % 4 == 0, "blocks of a scan begin where elements can");
 
 struct spread {
     const struct embi_fill *f;

@@ -35,11 +35,22 @@ static void fill(const struct embi_draw *d, uint64_t row, uint32_t first, size_t
     d->kern->random_words(out->w[0], TILE_BLOCKS, counter, d->key, n);
 }
 
-static void uniforms_f32(const struct words *w, size_t blocks, float *out)
+static void uniforms_f32(const struct words *w, size_t blocks, float scale, float *out)
 {
     for (size_t i = 0; i < blocks; i++)
         for (size_t k = 0; k < 4; k++)
-            out[4 * i + k] = embi_uniform_f32(w->w[k][i]);
+            out[4 * i + k] = embi_uniform_f32(w->w[k][i]) * scale;
+}
+
+/* Those of out [n] outside of [-2, 2] become the first of their place that is not; all are scaled. */
+static void truncate_f32(const struct embi_draw *d, uint64_t row, uint32_t column, size_t n,
+                         float scale, float *out)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(fabsf(out[i]) <= 2.0f))
+            out[i] = embi_draw_again_f32(row, column + (uint32_t)i, d->stream, d->key);
+    for (size_t i = 0; i < n; i++)
+        out[i] *= scale;
 }
 
 void embi_draw_f32(const struct embi_draw *d, uint64_t row, uint32_t column, size_t n, float *out)
@@ -49,15 +60,12 @@ void embi_draw_f32(const struct embi_draw *d, uint64_t row, uint32_t column, siz
     float scale = (float)d->scale;
     fill(d, row, column / 4, blocks, &words);
     if (d->dist == EMB_UNIFORM)
-        uniforms_f32(&words, blocks, out);
+        uniforms_f32(&words, blocks, scale, out);
     else
-        d->kern->normals_f32(words.w[0], TILE_BLOCKS, blocks, out);
+        d->kern->normals_f32(words.w[0], TILE_BLOCKS, blocks, d->dist == EMB_NORMAL ? scale : 1,
+                             out);
     if (d->dist == EMB_TRUNCATED)
-        for (size_t i = 0; i < n; i++)
-            if (!(fabsf(out[i]) <= 2.0f))
-                out[i] = embi_draw_again_f32(row, column + (uint32_t)i, d->stream, d->key);
-    for (size_t i = 0; i < n; i++)
-        out[i] *= scale;
+        truncate_f32(d, row, column, n, scale, out);
 }
 
 static void pairs_f64(const struct embi_draw *d, const struct words *w, size_t blocks, double *out)

@@ -109,23 +109,40 @@ static emb_status plan(struct job *job, const emb_init_opts *opts, emb_err *err)
     return EMB_OK;
 }
 
-/* Through a small array, because dst may be at any address. */
+/* Can elements of f32 be drawn where they go, which draw.h fills by fours? */
+static bool takes_fours(const struct job *job, const unsigned char *dst)
+{
+    return job->block.dtype == EMB_F32 && job->block.dims % 4 == 0 &&
+           (uintptr_t)dst % sizeof(float) == 0;
+}
+
+/* Else through a small array, because dst may be at any address. */
+static void random_tile(const struct job *job, uint64_t row, uint32_t column, uint32_t n,
+                        unsigned char *dst)
+{
+    emb_err err;
+    if (job->block.dtype == EMB_F64) {
+        double tile[EMBI_DRAW_TILE];
+        embi_draw_f64(&job->draw, row, column, n, tile);
+        memcpy(dst, tile, n * sizeof *tile);
+    } else {
+        float tile[EMBI_DRAW_TILE];
+        embi_draw_f32(&job->draw, row, column, n, tile);
+        embi_convert(job->kern, dst, job->block.dtype, tile, EMB_F32, n, NULL, &err);
+    }
+}
+
 static void random_row(const struct job *job, uint64_t row, unsigned char *dst)
 {
     size_t size = emb_dtype_bytes(job->block.dtype);
-    emb_err err;
+    bool in_place = takes_fours(job, dst);
     for (uint32_t done = 0, n; done < job->block.dims; done += n) {
+        unsigned char *to = dst + done * size;
         n = (uint32_t)embi_min(job->block.dims - done, EMBI_DRAW_TILE);
-        if (job->block.dtype == EMB_F64) {
-            double tile[EMBI_DRAW_TILE];
-            embi_draw_f64(&job->draw, row, done, n, tile);
-            memcpy(dst + done * size, tile, n * size);
-        } else {
-            float tile[EMBI_DRAW_TILE];
-            embi_draw_f32(&job->draw, row, done, n, tile);
-            embi_convert(job->kern, dst + done * size, job->block.dtype, tile, EMB_F32, n, NULL,
-                         &err);
-        }
+        if (in_place)
+            embi_draw_f32(&job->draw, row, done, n, (float *)(void *)to);
+        else
+            random_tile(job, row, done, n, to);
     }
 }
 
