@@ -48,18 +48,26 @@ EMBI_BOTH static inline void embi_draw_normals_f64(const uint32_t w[4], double z
     embi_normal_f64(embi_draw_join(w[0], w[1]), embi_draw_join(w[2], w[3]), &z[0], &z[1]);
 }
 
+/* The element at a column, of that attempt. */
+EMBI_BOTH static inline float embi_draw_attempt_f32(uint64_t row, uint32_t column, uint32_t attempt,
+                                                    uint32_t stream, const uint32_t key[2])
+{
+    uint32_t w[4];
+    float z[2];
+    embi_draw_words(row, column / 4, attempt, stream, key, w);
+    embi_normal_f32(column & 2 ? w[2] : w[0], column & 2 ? w[3] : w[1], &z[0], &z[1]);
+    return column & 1 ? z[1] : z[0];
+}
+
 /* The element at a column, of attempt 1, 2 ... (attempt 0 was outside of [-2, 2]). That all others
  * fail has a probability of 10^-87000; the loop must end all the same. */
 EMBI_BOTH static inline float embi_draw_again_f32(uint64_t row, uint32_t column, uint32_t stream,
                                                   const uint32_t key[2])
 {
     for (uint32_t attempt = 1; attempt < EMBI_DRAW_ATTEMPTS; attempt++) {
-        uint32_t w[4];
-        float z[4];
-        embi_draw_words(row, column / 4, attempt, stream, key, w);
-        embi_draw_normals_f32(w, z);
-        if (fabsf(z[column % 4]) <= 2.0f)
-            return z[column % 4];
+        float x = embi_draw_attempt_f32(row, column, attempt, stream, key);
+        if (fabsf(x) <= 2.0f)
+            return x;
     }
     return 0;
 }

@@ -42,13 +42,31 @@ static void uniforms_f32(const struct words *w, size_t blocks, float scale, floa
             out[4 * i + k] = embi_uniform_f32(w->w[k][i]) * scale;
 }
 
-/* Those of out [n] outside of [-2, 2] become the first of their place that is not; all are scaled. */
+static bool is_outside(float x)
+{
+    return !(fabsf(x) <= 2.0f);
+}
+
+/* Those of out [n] outside of [-2, 2] become the first of their place that is not; all are scaled.
+ * The first attempt for all of them comes before the second for any, with no jump that depends on a
+ * number: so a CPU draws several at once, and guesses nothing wrong. */
 static void truncate_f32(const struct embi_draw *d, uint64_t row, uint32_t column, size_t n,
                          float scale, float *out)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!(fabsf(out[i]) <= 2.0f))
-            out[i] = embi_draw_again_f32(row, column + (uint32_t)i, d->stream, d->key);
+    uint16_t outside[EMBI_DRAW_TILE];
+    size_t left = 0, still = 0;
+    for (size_t i = 0; i < n; i++) {
+        outside[left] = (uint16_t)i;
+        left += is_outside(out[i]);
+    }
+    for (size_t k = 0; k < left; k++) {
+        uint16_t i = outside[k];
+        out[i] = embi_draw_attempt_f32(row, column + i, 1, d->stream, d->key);
+        outside[still] = i;
+        still += is_outside(out[i]);
+    }
+    for (size_t k = 0; k < still; k++)
+        out[outside[k]] = embi_draw_again_f32(row, column + outside[k], d->stream, d->key);
     for (size_t i = 0; i < n; i++)
         out[i] *= scale;
 }

@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 
 #include "emb.h"
-#include "num/normal.h"
+#include "num/deviates.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -230,6 +230,32 @@ Test(init, stride_and_alignment)
         check_gaps(ctx, dtypes[i], 12, 0, 8);
     }
     emb_ctx_free(ctx);
+}
+
+/* Of ops/draw.h, word for word: the first attempt that lies within [-2, 2]. */
+static float truncated(uint64_t row, uint32_t column, const uint32_t key[2])
+{
+    float z[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    for (uint32_t attempt = 0; !(fabsf(z[column % 4]) <= 2); attempt++) {
+        uint32_t w[4];
+        embi_draw_words(row, column / 4, attempt, 0, key, w);
+        embi_draw_normals_f32(w, z);
+    }
+    return z[column % 4];
+}
+
+/* Enough of them that some are drawn three times and four. */
+Test(init, truncated_ones_are_the_first_within)
+{
+    enum { ROWS = 40, D = 4099 };
+    const uint32_t key[2] = {11, 0};
+    const double std = 0.87962566103423978; /* so that the scale is 1 */
+    emb_init_opts opts = {.size = sizeof opts, .dist = EMB_TRUNCATED, .std = std, .seed = 11};
+    float *got = make(&opts, 7, ROWS, D, EMB_F32);
+    for (uint64_t r = 0; r < ROWS; r++)
+        for (uint32_t c = 0; c < D; c++)
+            cr_assert_eq(got[r * D + c], truncated(7 + r, c, key), "row %d column %u", (int)r, c);
+    free(got);
 }
 
 /* -------------------------------------------------------------------------------------- functions
