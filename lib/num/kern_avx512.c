@@ -200,9 +200,15 @@ typedef __m512i wvec;
 #define VSUB(a, b)         _mm512_sub_ps(a, b)
 #define VDIV(a, b)         _mm512_div_ps(a, b)
 #define VSQRT(a)           _mm512_sqrt_ps(a)
-#define VFLIP(v, sign)     VOF(_mm512_ternarylogic_epi32(BITS_OF(v), sign, BITS_SPREAD(1u << 31), 0x78))
+#define VFLIP(v, sign)     VOF(flip(BITS_OF(v), sign))
 #define VMINUS(v)          _mm512_xor_ps(v, _mm512_set1_ps(-0.0f))
 #define VCHOOSE(a, b, top) _mm512_mask_blend_ps(_mm512_movepi32_mask(top), a, b)
+
+/* v with its upper bit changed where that of sign is set. */
+static inline wvec flip(wvec v, wvec sign)
+{
+    return _mm512_ternarylogic_epi32(v, sign, BITS_SPREAD(1u << 31), 0x78);
+}
 
 /* Words of 16 blocks, those of block 4 j + l in lane l of four lanes, at j: store_blocks finds them
  * where they go. */

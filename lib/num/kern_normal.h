@@ -4,9 +4,9 @@
  *
  * The operations of num/normal.h, none of them fused (by the flags of the build), so the bits are
  * those of the scalar set. What is written otherwise gives the same bits, because times a power of
- * two, and times -1, are exact: u is 2^31 times as large, for which its exponent makes up; e is 2^23
- * times as large; ln u is -1/2 times as large, so that `scale` doubles what its root lacks; and a
- * constant is added where its negative was taken off.
+ * two, and times -1, are exact: u is 2^31 times as large, for which its exponent makes up; e is
+ * 2^23 times as large; ln u is -1/2 times as large, so that `scale` doubles what its root lacks;
+ * and a constant is added where its negative was taken off.
  *
  * Each step waits three or four cycles for the one before it, and a CPU looks a few dozen
  * instructions ahead. So both pairs of a block are computed side by side, steps of radius, cosine
@@ -155,8 +155,8 @@ static inline struct duo sum_series(const struct begun *g, struct duo *cosine, s
     return r;
 }
 
-/* What sum_series gave becomes deviates; twice: 2 * scale. Half a turn changes both signs, which that
- * of r does. */
+/* What sum_series gave becomes deviates; twice: 2 * scale. Half a turn changes both signs, and so
+ * that of r. */
 static inline void end_normals(struct duo r, struct duo c, struct duo s, struct wduo turned,
                                vec twice, float *out)
 {

@@ -53,7 +53,7 @@ static bool is_outside(float x)
 static void truncate_f32(const struct embi_draw *d, uint64_t row, uint32_t column, size_t n,
                          float scale, float *out)
 {
-    uint16_t outside[EMBI_DRAW_TILE];
+    uint16_t outside[EMBI_DRAW_TILE] = {0};
     size_t left = 0, still = 0;
     for (size_t i = 0; i < n; i++) {
         outside[left] = (uint16_t)i;

@@ -33,8 +33,8 @@ struct embi_draw {
     double scale;  /* rounded to f32 for f32 */
 };
 
-/* out[i] = element (row, column + i) for n <= EMBI_DRAW_TILE elements; column is a multiple of 4. out
- * has room for n rounded up to a multiple of 4: what lies behind n is scratch. */
+/* out[i] = element (row, column + i) for n <= EMBI_DRAW_TILE elements; column is a multiple of 4.
+ * out has room for n rounded up to a multiple of 4: what lies behind n is scratch. */
 void embi_draw_f32(const struct embi_draw *draw, uint64_t row, uint32_t column, size_t n,
                    float *out);
 void embi_draw_f64(const struct embi_draw *draw, uint64_t row, uint32_t column, size_t n,

@@ -195,8 +195,8 @@ Test(init, threads_change_nothing)
     free(first);
 }
 
-/* Rows with gaps, at odd addresses and at even ones, where fours of f32 are drawn in place: the gaps
- * stay as they were. */
+/* Rows with gaps, at odd addresses and at even ones, where fours of f32 are drawn in place: the
+ * gaps stay as they were. */
 static void check_gaps(emb_ctx *ctx, emb_dtype dtype, uint32_t dims, size_t shift, size_t gap)
 {
     emb_err err;
