@@ -271,49 +271,124 @@ int embi_cuda_table_gather_sum(struct embi_cuda_table *table, const uint64_t *id
     return result;
 }
 
-static int pool(struct gather *g, const struct embi_cuda_pool *p, size_t n,
-                struct embi_cuda_fault *fault)
+/* ------------------------------------------------------------------------------------------------
+ * Rows pooled
+ */
+
+/* A part of the rows of all sequences: of those that it begins and ends with perhaps not all. */
+struct pooling {
+    struct gather rows;
+    const struct embi_cuda_pool *what;
+    uint64_t *ends, *counts; /* [most_bags] of the part: rows are counted from its first one */
+    uint64_t most_rows, most_bags;
+    uint64_t at, n;     /* rows at .. at+n-1   */
+    uint64_t bag, bags; /* which are of these sequences */
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    struct embi_cuda_device *d = g->table->device;
-    const uint64_t bytes = p->bags * p->dims * sizeof *p->sums;
-    struct embi_pool_args args = {
-        .bags = p->bags, .dims = p->dims, .type = g->table->rows.type, .how = p->how};
-    struct view v;
-    int result = view(g, p->ids, n, &v, fault);
-    if (!result)
-        result = embi_cuda_device_send(d, EMBI_BUFFER_ENDS, p->ends, p->bags * sizeof *p->ends,
-                                       &args.ends, fault);
-    if (!result)
-        result = embi_cuda_device_send(d, EMBI_BUFFER_COUNTS, p->counts,
-                                       p->bags * sizeof *p->counts, &args.counts, fault);
-    if (!result && p->weights)
-        result = embi_cuda_device_send(d, EMBI_BUFFER_WEIGHTS, p->weights, n * sizeof *p->weights,
-                                       &args.weights, fault);
-    if (!result)
-        result = embi_cuda_device_send(d, EMBI_BUFFER_OUT, p->sums, bytes, &args.sums, fault);
-    if (result)
-        return result;
-    args.table = v.at;
-    args.pitch = v.pitch;
-    args.ids = v.ids;
-    result = embi_cuda_device_launch(d, embi_pool_kernel, &args,
-                                     embi_cuda_device_blocks(d, p->bags, 1), 1, fault);
-    return result ? result
-                  : EMBI_CALL(d, fault, cuMemcpyDtoHAsync, p->sums, args.sums, bytes, d->compute);
+    return a < b ? a : b;
 }
 
-int embi_cuda_table_pool(struct embi_cuda_table *table, const struct embi_cuda_pool *p,
+/* The part that begins with row p->at. What a sequence had before counts as rows that its vector
+ * has already. */
+static void choose_part(struct pooling *p)
+{
+    const struct embi_cuda_pool *w = p->what;
+    const uint64_t stop = least(w->ends[w->bags - 1], p->at + p->most_rows);
+    while (w->ends[p->bag] <= p->at)
+        p->bag++;
+    p->n = 0;
+    for (p->bags = 0; p->bags < p->most_bags && p->at + p->n < stop; p->bags++) {
+        const uint64_t bag = p->bag + p->bags, begin = bag == 0 ? 0 : w->ends[bag - 1];
+        p->counts[p->bags] = w->counts[bag] + (begin < p->at ? p->at - begin : 0);
+        p->n = least(w->ends[bag], stop) - p->at;
+        p->ends[p->bags] = p->n;
+    }
+}
+
+static int send_part(struct pooling *p, struct embi_pool_args *args, struct embi_cuda_fault *fault)
+{
+    const struct embi_cuda_pool *w = p->what;
+    struct embi_cuda_device *d = p->rows.table->device;
+    struct view v = {0};
+    int result = view(&p->rows, w->ids + p->at, p->n, &v, fault);
+    if (!result)
+        result = embi_cuda_device_send(d, EMBI_BUFFER_ENDS, p->ends, p->bags * sizeof *p->ends,
+                                       &args->ends, fault);
+    if (!result)
+        result = embi_cuda_device_send(d, EMBI_BUFFER_COUNTS, p->counts,
+                                       p->bags * sizeof *p->counts, &args->counts, fault);
+    if (!result && w->weights)
+        result = embi_cuda_device_send(d, EMBI_BUFFER_WEIGHTS, w->weights + p->at,
+                                       p->n * sizeof *w->weights, &args->weights, fault);
+    if (!result)
+        result = embi_cuda_device_send(d, EMBI_BUFFER_OUT, w->sums + p->bag * w->dims,
+                                       p->bags * w->dims * sizeof *w->sums, &args->sums, fault);
+    args->table = v.at;
+    args->pitch = v.pitch;
+    args->ids = v.ids;
+    return result;
+}
+
+/* Nothing is pending when it returns: the next part begins with the sums of this one. */
+static int pool_part(struct pooling *p, struct embi_cuda_fault *fault)
+{
+    const struct embi_cuda_pool *w = p->what;
+    struct embi_cuda_device *d = p->rows.table->device;
+    struct embi_pool_args args = {
+        .bags = p->bags, .dims = w->dims, .type = p->rows.table->rows.type, .how = w->how};
+    int result = send_part(p, &args, fault);
+    if (!result)
+        result = embi_cuda_device_launch(d, embi_pool_kernel, &args,
+                                         embi_cuda_device_blocks(d, p->bags, 1), 1, fault);
+    if (!result)
+        result = EMBI_CALL(d, fault, cuMemcpyDtoHAsync, w->sums + p->bag * w->dims, args.sums,
+                           p->bags * w->dims * sizeof *w->sums, d->compute);
+    return result ? result : EMBI_CALL(d, fault, cuStreamSynchronize, d->compute);
+}
+
+static int pool_parts(struct pooling *p, struct embi_cuda_fault *fault)
+{
+    int result = EMBI_CUDA_DONE;
+    for (; !result && p->at < p->what->ends[p->what->bags - 1]; p->at += p->n) {
+        choose_part(p);
+        result = pool_part(p, fault);
+    }
+    return result;
+}
+
+/* A part has what the device is given memory for: of ids and weights, or of the rows themselves,
+ * where they are brought together; and of sums. */
+static int begin_pooling(struct pooling *p, struct embi_cuda_table *table,
+                         const struct embi_cuda_pool *what, struct embi_cuda_fault *fault)
+{
+    const uint64_t of_row = table->resident ? sizeof *what->ids : table->pitch;
+    const uint64_t of_bag = what->dims * sizeof *what->sums;
+    *p = (struct pooling){.what = what};
+    p->most_rows = least(what->ends[what->bags - 1], EMBI_OUT_BYTES / of_row);
+    p->most_bags = least(what->bags, 1 + EMBI_OUT_BYTES / of_bag);
+    p->ends = malloc(p->most_bags * sizeof *p->ends);
+    p->counts = malloc(p->most_bags * sizeof *p->counts);
+    int result = begin(&p->rows, table, EMBI_BUFFER_IDS, p->most_rows, fault);
+    if (!result && (!p->ends || !p->counts))
+        result = embi_cuda_fail(fault, EMBI_CUDA_HOST_MEMORY, "out of memory for sequences");
+    return result;
+}
+
+int embi_cuda_table_pool(struct embi_cuda_table *table, const struct embi_cuda_pool *what,
                          struct embi_cuda_fault *fault)
 {
-    struct gather g;
-    const size_t n = p->bags ? p->ends[p->bags - 1] : 0;
-    if (n == 0 || p->dims == 0)
+    struct pooling p;
+    if (what->bags == 0 || what->ends[what->bags - 1] == 0 || what->dims == 0)
         return EMBI_CUDA_DONE;
-    int result = begin(&g, table, EMBI_BUFFER_IDS, n, fault);
+    int result = begin_pooling(&p, table, what, fault);
     if (!result)
         result = embi_cuda_device_enter(table->device, fault);
     if (!result)
-        result = embi_cuda_device_leave(table->device, pool(&g, p, n, fault), fault);
-    end(&g);
+        result = embi_cuda_device_leave(table->device, pool_parts(&p, fault), fault);
+    end(&p.rows);
+    free(p.ends);
+    free(p.counts);
     return result;
 }

@@ -153,6 +153,16 @@ def pool_same(p):
             p.same("lookup", "-t", table, "--pool", "mean", "--weights", weights, stdin=ids, fake=fake)
 
 
+def pool_in_parts(p):
+    """Rows of a sequence that a device has no room for at once are pooled a part at a time."""
+    if p.real:
+        return
+    table = npy(p.where / "t.npy", random_rows(900, 24))        # 128 bytes a row there
+    line = " ".join(str(i * 7919 % 900) for i in range(5000)).encode() + b"\n1 2\n"
+    for how in ("mean", "max"):
+        p.same("lookup", "-t", table, "--pool", how, "--dtype", "f64", stdin=line, fake="free=0,memory=300000")
+
+
 def positions_same(p):
     """lookup gives the CPU's bytes of rows with learned positions added, and refuses more than that."""
     ids = "\n".join(" ".join(str((i * j) % 900) for j in range(60)) for i in (1, 7, 11)).encode()
@@ -581,7 +591,7 @@ def several_fail(p):
         assert p.report()["left"] == 0, f"call {n}: {p.report()}"
 
 
-SAME = (lookup_same, pool_same, positions_same, q8_0_same, q8_0_takes_its_bytes, lookup_matches_numbers, similar_same, similar_matches_sums, logits_same, init_same, library_same)
+SAME = (lookup_same, pool_same, pool_in_parts, positions_same, q8_0_same, q8_0_takes_its_bytes, lookup_matches_numbers, similar_same, similar_matches_sums, logits_same, init_same, library_same)
 WRONG = (no_driver, no_plugin, wrong_device, wrong_plugin, no_part, out_of_memory, every_call_fails, library_calls_fail,
          auto_weighs, bench_runs, bench_torch_runs, not_linked)
 SEVERAL = (several_lookup, several_search, several_init, several_library, several_at_once, several_shares, several_wrong,
