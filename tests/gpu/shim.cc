@@ -19,9 +19,11 @@ struct shim_index threadIdx, blockIdx, blockDim, gridDim;
 namespace
 {
 
-enum { STACK_BYTES = 256 << 10, MOST_THREADS = 1024, WARP = 32, ORDERS = 3 };
+/* Stacks are no power of two apart: where their tops shared a set of the cache, changing places
+ * would be a miss each time. */
+enum { STACK_BYTES = (64 << 10) + 320, MOST_THREADS = 1024, WARP = 32, ORDERS = 3 };
 
-/* Where a fibre, or the scheduler, goes on: its stack, on top of which lie the registers that a
+/* Where a fibre, or run_block, goes on: its stack, on top of which lie the registers that a
  * function keeps and the address it returns to. swapcontext does the same and asks the kernel for
  * the signal mask each time, which is most of what a test would take. */
 typedef void *place;
@@ -59,17 +61,19 @@ struct block {
     std::vector<warp> warps;
     unsigned arrived;
     unsigned long over;
-    unsigned running; /* the fibre that has the CPU */
-    bool moved;       /* somebody got on since the last look */
+    unsigned running; /* the fibre that has the CPU, */
+    unsigned turn;    /* by its place in the order   */
+    unsigned ended;
+    bool first; /* no fibre has run yet */
     shim_kernel_fn *kernel;
     const void *args;
 };
 
 block now;
-place scheduler;
-void *scheduler_fake_stack;
-const void *scheduler_stack;
-size_t scheduler_stack_bytes;
+place outside; /* run_block */
+void *outside_fake_stack;
+const void *outside_stack;
+size_t outside_stack_bytes;
 char *stacks; /* [MOST_THREADS, STACK_BYTES], kept */
 int order;
 
@@ -100,49 +104,15 @@ void forget_frame(char *top)
 }
 #else
 void leave_for(void **, const void *, size_t) {}
-void arrived_from(void *, const void **, size_t *) {}
+void arrived_from(void *, const void **stack, size_t *bytes)
+{
+    if (stack) {
+        *stack = nullptr;
+        *bytes = 0;
+    }
+}
 void forget_frame(char *) {}
 #endif
-
-/* The running fibre goes back to the scheduler, and comes on from here when it is chosen again. */
-void pause_fibre()
-{
-    fibre &f = now.fibres[now.running];
-    leave_for(&f.fake_stack, scheduler_stack, scheduler_stack_bytes);
-    shim_switch(&f.at, scheduler);
-    arrived_from(f.fake_stack, &scheduler_stack, &scheduler_stack_bytes);
-}
-
-void run_fibre()
-{
-    arrived_from(nullptr, &scheduler_stack, &scheduler_stack_bytes);
-    now.kernel(now.args);
-    now.fibres[now.running].is = state::ended;
-    leave_for(nullptr, scheduler_stack, scheduler_stack_bytes);
-    place nobody_comes_back;
-    shim_switch(&nobody_comes_back, scheduler);
-}
-
-void choose(unsigned fibre)
-{
-    now.running = fibre;
-    threadIdx = {fibre, 0, 0};
-    leave_for(&scheduler_fake_stack, stack_of(fibre), STACK_BYTES);
-    shim_switch(&scheduler, now.fibres[fibre].at);
-    arrived_from(scheduler_fake_stack, nullptr, nullptr);
-}
-
-void start(unsigned fibre)
-{
-    void **top = reinterpret_cast<void **>(stack_of(fibre) + STACK_BYTES);
-    forget_frame(stack_of(fibre) + STACK_BYTES);
-    *--top = nullptr; /* run_fibre does not return; functions begin 8 bytes off a multiple of 16 */
-    *--top = reinterpret_cast<void *>(run_fibre);
-    for (int i = 0; i < KEPT_REGISTERS; i++)
-        *--top = nullptr;
-    now.fibres[fibre].at = top;
-    now.fibres[fibre].is = state::ready;
-}
 
 bool can_go_on(unsigned number)
 {
@@ -158,7 +128,68 @@ bool can_go_on(unsigned number)
 
 unsigned in_order(unsigned i, unsigned n)
 {
-    return order == 0 ? i : order == 1 ? n - 1 - i : i * 5 % n; /* n is a power of two times 32 */
+    return order == 0 ? i : order == 1 ? n - 1 - i : i * 5 & (n - 1); /* n is a power of two */
+}
+
+/* Whose turn it is after the running fibre's. */
+unsigned next_fibre()
+{
+    const unsigned n = blockDim.x;
+    for (unsigned i = 0; i < n; i++) {
+        now.turn = (now.turn + 1) & (n - 1);
+        const unsigned fibre = in_order(now.turn, n);
+        if (can_go_on(fibre))
+            return fibre;
+    }
+    give_up("threads wait for others that will not come");
+}
+
+void enter(unsigned fibre, place *from, void **fake_stack)
+{
+    now.running = fibre;
+    threadIdx = {fibre, 0, 0};
+    leave_for(fake_stack, stack_of(fibre), STACK_BYTES);
+    shim_switch(from, now.fibres[fibre].at);
+}
+
+/* The next one runs, and the running fibre comes on from here when it is its turn again. */
+void pause_fibre()
+{
+    fibre &f = now.fibres[now.running];
+    enter(next_fibre(), &f.at, &f.fake_stack);
+    arrived_from(f.fake_stack, nullptr, nullptr);
+}
+
+/* The first one to run comes from run_block, and the last one goes back there. */
+void run_fibre()
+{
+    const void *before;
+    size_t before_bytes;
+    arrived_from(nullptr, &before, &before_bytes);
+    if (now.first) {
+        outside_stack = before;
+        outside_stack_bytes = before_bytes;
+    }
+    now.first = false;
+    now.kernel(now.args);
+    now.fibres[now.running].is = state::ended;
+    place nobody_comes_back;
+    if (++now.ended < blockDim.x)
+        enter(next_fibre(), &nobody_comes_back, nullptr);
+    leave_for(nullptr, outside_stack, outside_stack_bytes);
+    shim_switch(&nobody_comes_back, outside);
+}
+
+void start(unsigned fibre)
+{
+    void **top = reinterpret_cast<void **>(stack_of(fibre) + STACK_BYTES);
+    forget_frame(stack_of(fibre) + STACK_BYTES);
+    *--top = nullptr; /* run_fibre does not return; functions begin 8 bytes off a multiple of 16 */
+    *--top = reinterpret_cast<void *>(run_fibre);
+    for (int i = 0; i < KEPT_REGISTERS; i++)
+        *--top = nullptr;
+    now.fibres[fibre].at = top;
+    now.fibres[fibre].is = state::ready;
 }
 
 /* Where shared variables lie; the linker names both ends. */
@@ -179,22 +210,14 @@ void run_block()
     spoil_shared_memory();
     now.arrived = 0;
     now.over = 0;
-    now.warps.assign(n / WARP, warp{});
     for (unsigned i = 0; i < n; i++)
         start(i);
-    for (unsigned ended = 0; ended < n;) {
-        now.moved = false;
-        for (unsigned i = 0; i < n; i++) {
-            const unsigned fibre = in_order(i, n);
-            if (!can_go_on(fibre))
-                continue;
-            now.moved = true;
-            choose(fibre);
-            ended += now.fibres[fibre].is == state::ended;
-        }
-        if (!now.moved && ended < n)
-            give_up("threads wait for others that will not come");
-    }
+    for (warp &w : now.warps)
+        w.arrived = w.over = 0;
+    now.turn = now.ended = 0;
+    now.first = true;
+    enter(in_order(0, n), &outside, &outside_fake_stack);
+    arrived_from(outside_fake_stack, nullptr, nullptr);
 }
 
 } // namespace
@@ -206,7 +229,7 @@ void shim_order(int which)
 
 void shim_launch(shim_kernel_fn *kernel, const void *args, struct shim_index grid, unsigned threads)
 {
-    if (threads == 0 || threads > MOST_THREADS || threads % WARP != 0)
+    if (threads < WARP || threads > MOST_THREADS || (threads & (threads - 1)) != 0)
         give_up("a block of that size is not run here");
     if (!stacks) {
         void *p = mmap(nullptr, (size_t)MOST_THREADS * STACK_BYTES, PROT_READ | PROT_WRITE,
@@ -216,6 +239,7 @@ void shim_launch(shim_kernel_fn *kernel, const void *args, struct shim_index gri
         stacks = static_cast<char *>(p);
     }
     now.fibres.resize(MOST_THREADS);
+    now.warps.resize(MOST_THREADS / WARP);
     now.kernel = kernel;
     now.args = args;
     gridDim = grid;
@@ -283,32 +307,38 @@ namespace
 
 /* What a lane gives of both matrices. */
 struct fragments {
-    uint32_t a[4], b[2];
+    float a[8], b[4];
 };
 
 typedef float read_fn(uint16_t code);
 
-float read_half(const struct shim_gift &gift, bool second, unsigned word, unsigned half,
-                read_fn *read)
+void read_halves(const uint32_t *words, unsigned n, read_fn *read, float *x)
 {
-    struct fragments f;
-    memcpy(&f, gift.bytes, sizeof f);
-    return read((uint16_t)((second ? f.b[word] : f.a[word]) >> 16 * half));
+    for (unsigned i = 0; i < 2 * n; i++)
+        x[i] = read((uint16_t)(words[i / 2] >> 16 * (i % 2)));
+}
+
+float given(const struct shim_gift &gift, size_t number)
+{
+    float x;
+    memcpy(&x, gift.bytes + number * sizeof x, sizeof x);
+    return x;
 }
 
 /* Element (i, k) of a[16, 16]: "Matrix fragments for mma.m16n8k16" has a lane's (groupID,
  * threadID_in_group) = (lane / 4, lane % 4), and a0 a1 at row groupID, a2 a3 eight rows below, a4
  * a5 and a6 a7 the same eight columns further; the column is threadID_in_group * 2 and the next. */
-float element_a(const struct shim_gift *all, unsigned i, unsigned k, read_fn *read)
+float element_a(const struct shim_gift *all, unsigned i, unsigned k)
 {
-    return read_half(all[i % 8 * 4 + k % 8 / 2], false, i / 8 + k / 8 * 2, k % 2, read);
+    return given(all[i % 8 * 4 + k % 8 / 2], i / 8 * 2 + k / 8 * 4 + k % 2);
 }
 
 /* Element (k, j) of b[16, 8]: b0 b1 at rows threadID_in_group * 2 and the next, b2 b3 eight rows
  * below; the column is groupID. */
-float element_b(const struct shim_gift *all, unsigned k, unsigned j, read_fn *read)
+float element_b(const struct shim_gift *all, unsigned k, unsigned j)
 {
-    return read_half(all[j * 4 + k % 8 / 2], true, k / 8, k % 2, read);
+    return given(all[j * 4 + k % 8 / 2],
+                 offsetof(struct fragments, b) / sizeof(float) + k / 8 * 2 + k % 2);
 }
 
 /* c[16, 8]: c0 c1 at row groupID, c2 c3 eight rows below, columns threadID_in_group * 2 and the
@@ -316,15 +346,15 @@ float element_b(const struct shim_gift *all, unsigned k, unsigned j, read_fn *re
 void multiply(float c[4], const uint32_t a[4], const uint32_t b[2], read_fn *read)
 {
     struct fragments f;
-    memcpy(f.a, a, sizeof f.a);
-    memcpy(f.b, b, sizeof f.b);
+    read_halves(a, 4, read, f.a);
+    read_halves(b, 2, read, f.b);
     const struct shim_gift *all = shim_exchange(0xffffffffu, &f, sizeof f);
     const unsigned lane = threadIdx.x % WARP;
     for (unsigned part = 0; part < 4; part++) {
         const unsigned i = lane / 4 + part / 2 * 8, j = lane % 4 * 2 + part % 2;
         double sum = c[part];
         for (unsigned k = 0; k < 16; k++)
-            sum += (double)element_a(all, i, k, read) * element_b(all, k, j, read);
+            sum += (double)element_a(all, i, k) * element_b(all, k, j);
         c[part] = (float)sum;
     }
 }

@@ -27,7 +27,7 @@ extern "C" {
 
 typedef void shim_kernel_fn(const void *args);
 
-/* Runs the kernel; the size of a block is a multiple of 32, its y and z are 1. */
+/* Runs the kernel; the size of a block is a power of two, 32 or more, its y and z are 1. */
 void shim_launch(shim_kernel_fn *kernel, const void *args, struct shim_index grid, unsigned block);
 
 /* Which fibre of a block goes first: 0 the first one, 1 the last one, 2 every fifth. */
@@ -47,9 +47,9 @@ void shim_order(int order);
 
 void __syncthreads(void);
 
-/* Gives `bytes` (at most 32) at `mine` to the warp; all[lane] are what the others gave. */
+/* Gives `bytes` (at most 48) at `mine` to the warp; all[lane] are what the others gave. */
 struct shim_gift {
-    unsigned char bytes[32];
+    unsigned char bytes[48];
 };
 const struct shim_gift *shim_exchange(unsigned mask, const void *mine, size_t bytes);
 
