@@ -69,6 +69,27 @@ int embi_gpus_run(const emb_device *device, embi_gpu_fn *fn, void *arg,
 }
 
 /* ------------------------------------------------------------------------------------------------
+ * Turns
+ */
+
+bool embi_gpus_fill(emb_device *device, embi_cuda_fill_fn *fill, void *arg, uint64_t first,
+                    uint64_t n, void *to, uint64_t pitch)
+{
+    pthread_mutex_lock(&device->turn);
+    bool filled = fill(arg, first, n, to, pitch);
+    pthread_mutex_unlock(&device->turn);
+    return filled;
+}
+
+void embi_gpus_put(emb_device *device, embi_cuda_put_fn *put, void *arg, uint64_t first, uint64_t n,
+                   const void *from, uint64_t pitch)
+{
+    pthread_mutex_lock(&device->turn);
+    put(arg, first, n, from, pitch);
+    pthread_mutex_unlock(&device->turn);
+}
+
+/* ------------------------------------------------------------------------------------------------
  * Random rows
  */
 
@@ -88,9 +109,7 @@ struct drawn {
 static void put_drawn(void *arg, uint64_t first, uint64_t n, const void *from, uint64_t pitch)
 {
     const struct drawn *d = arg;
-    pthread_mutex_lock(&d->all->device->turn);
-    d->all->put(d->all->arg, d->first + first, n, from, pitch);
-    pthread_mutex_unlock(&d->all->device->turn);
+    embi_gpus_put(d->all->device, d->all->put, d->all->arg, d->first + first, n, from, pitch);
 }
 
 static int draw_share(void *arg, int which, struct embi_cuda_fault *fault)
@@ -130,29 +149,21 @@ static bool fill_targets(void *arg, uint64_t first, uint64_t n, void *to, uint64
 {
     const struct scattered *s = arg;
     const struct embi_cuda_scatter *w = s->all->scatter;
-    pthread_mutex_lock(&s->all->device->turn);
-    bool filled = w->fill_targets(w->arg, s->first + first, n, to, pitch);
-    pthread_mutex_unlock(&s->all->device->turn);
-    return filled;
+    return embi_gpus_fill(s->all->device, w->fill_targets, w->arg, s->first + first, n, to, pitch);
 }
 
 static bool fill_grads(void *arg, uint64_t first, uint64_t n, void *to, uint64_t pitch)
 {
     const struct scattered *s = arg;
     const struct embi_cuda_scatter *w = s->all->scatter;
-    pthread_mutex_lock(&s->all->device->turn);
-    bool filled = w->fill_grads(w->arg, s->begin + first, n, to, pitch);
-    pthread_mutex_unlock(&s->all->device->turn);
-    return filled;
+    return embi_gpus_fill(s->all->device, w->fill_grads, w->arg, s->begin + first, n, to, pitch);
 }
 
 static void put_sums(void *arg, uint64_t first, uint64_t n, const void *from, uint64_t pitch)
 {
     const struct scattered *s = arg;
     const struct embi_cuda_scatter *w = s->all->scatter;
-    pthread_mutex_lock(&s->all->device->turn);
-    w->put(w->arg, s->first + first, n, from, pitch);
-    pthread_mutex_unlock(&s->all->device->turn);
+    embi_gpus_put(s->all->device, w->put, w->arg, s->first + first, n, from, pitch);
 }
 
 /* Gradients before a segment. */

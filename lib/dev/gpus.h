@@ -17,6 +17,12 @@ typedef int embi_gpu_fn(void *arg, int which, struct embi_cuda_fault *fault);
 int embi_gpus_run(const emb_device *device, embi_gpu_fn *fn, void *arg,
                   struct embi_cuda_fault *fault);
 
+/* What hands rows over, and what takes them, in turns. */
+bool embi_gpus_fill(emb_device *device, embi_cuda_fill_fn *fill, void *arg, uint64_t first,
+                    uint64_t n, void *to, uint64_t pitch);
+void embi_gpus_put(emb_device *device, embi_cuda_put_fn *put, void *arg, uint64_t first, uint64_t n,
+                   const void *from, uint64_t pitch);
+
 /* embi_cuda.draw: each draws as many of the rows. */
 int embi_gpus_draw(emb_device *device, const struct embi_cuda_draw *draw, embi_cuda_put_fn *put,
                    void *arg, struct embi_cuda_fault *fault);

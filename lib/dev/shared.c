@@ -89,10 +89,7 @@ static bool fill_share(void *arg, uint64_t first, uint64_t n, void *to, uint64_t
 {
     const struct embi_share *s = arg;
     const struct embi_cuda_rows *rows = &s->table->rows;
-    pthread_mutex_lock(&s->table->device->turn);
-    bool filled = rows->fill(rows->arg, s->first + first, n, to, pitch);
-    pthread_mutex_unlock(&s->table->device->turn);
-    return filled;
+    return embi_gpus_fill(s->table->device, rows->fill, rows->arg, s->first + first, n, to, pitch);
 }
 
 static int open_share(void *arg, int which, struct embi_cuda_fault *fault)
