@@ -107,9 +107,7 @@ emb_status embi_search_begin(struct embi_search *s, const emb_table *table,
         return status;
     uint64_t rows = table->layout.rows;
     s->dims = table->layout.dims;
-    s->bound = embi_dot_bound(s->dims);
-    if (n > EMBI_MOST_SINGLE)
-        s->bound = fmax(s->bound, embi_panel_bound(s->dims));
+    s->bound = embi_search_bound(s->dims, n);
     s->k = s->opts.k == 0 ? rows : embi_min(s->opts.k, rows);
     s->rows = s->opts.restrict_rows == 0 ? rows : embi_min(s->opts.restrict_rows, rows);
     status = check_options(s, err);
@@ -274,6 +272,17 @@ static emb_status search_batch(struct embi_search *s, struct batch *b, emb_hit *
     return status;
 }
 
+/* Of `all` queries; where an optional device fails, the CPU goes on from this batch. */
+static emb_status search_batch_anyway(struct embi_search *s, size_t all, struct batch *b,
+                                      emb_hit *hits, size_t *counts, emb_search_info *info,
+                                      emb_err *err)
+{
+    emb_status status = search_batch(s, b, hits, counts, info, err);
+    if (status == EMB_DEVICE && embi_search_do_without(s, all, err))
+        status = search_batch(s, b, hits, counts, info, err);
+    return status;
+}
+
 emb_status emb_search(const emb_table *table, const emb_block *queries, const emb_search_opts *opts,
                       emb_hit *hits, size_t *counts, emb_search_info *info, emb_err *err)
 {
@@ -289,7 +298,7 @@ emb_status emb_search(const emb_table *table, const emb_block *queries, const em
         status = check_queries(&s, queries, b.v, err);
     for (size_t i = 0; !status && i < queries->rows; i += b.size) {
         batch_load(&b, &s, queries, i, embi_min(b.size, queries->rows - i));
-        status = search_batch(&s, &b, hits, counts, &found, err);
+        status = search_batch_anyway(&s, queries->rows, &b, hits, counts, &found, err);
     }
     found.nonfinite_rows = s.nonfinite_rows;
     if (!status && info)

@@ -40,6 +40,12 @@ void embi_search_end(struct embi_search *s);
  * the device is not there. */
 emb_status embi_search_choose(struct embi_search *s, size_t n, emb_err *err);
 
+/* A device has failed, as err says: if it is an optional one the CPU is chosen in its place. */
+bool embi_search_do_without(struct embi_search *s, size_t n, const emb_err *err);
+
+/* The bound of the products that kernels of this CPU make with n queries. */
+double embi_search_bound(uint32_t dims, size_t n);
+
 /* products[q * n + r] = queries[q] . rows[r]: queries [m, d] without gaps, n rows [n, d] at a
  * distance of `stride` floats. */
 void embi_search_multiply(const struct embi_blas *blas, const float *queries, size_t m,

@@ -143,6 +143,12 @@ static emb_status use_device(struct embi_search *s, size_t n, emb_err *err)
     return device->named.optional ? EMB_OK : status;
 }
 
+double embi_search_bound(uint32_t dims, size_t n)
+{
+    double bound = embi_dot_bound(dims);
+    return n > EMBI_MOST_SINGLE ? fmax(bound, embi_panel_bound(dims)) : bound;
+}
+
 static void say_choice(const struct embi_search *s, size_t n)
 {
     const struct embi_env *env = s->table->env;
@@ -179,6 +185,18 @@ emb_status embi_search_choose(struct embi_search *s, size_t n, emb_err *err)
     use_bf16_if_faster(s, n);
     say_choice(s, n);
     return EMB_OK;
+}
+
+bool embi_search_do_without(struct embi_search *s, size_t n, const emb_err *err)
+{
+    emb_err none; /* what can fail is a backend that was asked for, and then there is no device */
+    if (!s->device || !s->device->named.optional)
+        return false;
+    embi_log(s->table->env, EMB_LOG_DEBUG, NULL, "search: the CPU goes on: %s", err->msg);
+    s->opts.device = s->device = NULL;
+    s->matrix = false;
+    s->bound = embi_search_bound(s->dims, n);
+    return embi_search_choose(s, n, &none) == EMB_OK;
 }
 
 void embi_search_multiply(const struct embi_blas *blas, const float *queries, size_t m,

@@ -387,6 +387,19 @@ def auto_weighs(p):
     assert "products by" in text and "cuda:" not in text, text
 
 
+def auto_takes(p):
+    """`auto` takes a device that is open where that pays, and the CPU goes on where it fails: the same hits, and no error."""
+    def run(words):
+        r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "auto", *(["may-fail"] if words else []), fake=words)
+        text = (r.stdout + r.stderr).decode()
+        assert r.returncode == 0 and p.report()["left"] == 0, f"{words}: {text} {p.report()}"
+        return "the CPU went on" in text
+    assert not run("") and p.report()["kernels@0"] > 0, p.report()
+    calls = p.report()["calls"]
+    assert run("memory=20000")
+    assert any([run(f"fail={n}") for n in range(5, calls, max(1, calls // 16))])
+
+
 def not_linked(p):
     """Neither the program nor the plugin names a CUDA library among those that it needs."""
     for path in (p.tool, p.build / "libemb.so", p.gpu / "plugin/libemb-cuda.so", p.build / "lib/embtool/libemb-cuda.so"):
@@ -593,7 +606,7 @@ def several_fail(p):
 
 SAME = (lookup_same, pool_same, pool_in_parts, positions_same, q8_0_same, q8_0_takes_its_bytes, lookup_matches_numbers, similar_same, similar_matches_sums, logits_same, init_same, library_same)
 WRONG = (no_driver, no_plugin, wrong_device, wrong_plugin, no_part, out_of_memory, every_call_fails, library_calls_fail,
-         auto_weighs, bench_runs, bench_torch_runs, not_linked)
+         auto_weighs, auto_takes, bench_runs, bench_torch_runs, not_linked)
 SEVERAL = (several_lookup, several_search, several_init, several_library, several_at_once, several_shares, several_wrong,
            several_fail)
 
