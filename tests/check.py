@@ -51,7 +51,8 @@ def programs(suite, build, sanitizer):
             [py, tests / "data/check_positions.py", tool])]
     if suite == "cuda":         # kernels on the shim; the plugin over the fake driver
         return [[str(x) for x in command] for command in (
-            [build / "tests/gpu/kernels_main"], [py, tests / "gpu/run.py", "--build", build, *slow])]
+            [build / "tests/gpu/kernels_main"],
+            *([py, tests / "gpu/run.py", "--build", build, "--part", part, *slow] for part in ("one", "several")))]
     one = {
         "cli": [py, tests / "cli/run.py", tool, *jobs, *slow],
         "bad": [py, tests / "bad/run.py", tool, *slow],

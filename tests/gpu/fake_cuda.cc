@@ -9,12 +9,13 @@
  *     devices=N       (1)        major=N      (9) compute capability
  *     memory=BYTES    (2^30)     fail=N       the N-th call fails with
  *     code=N          (999)      free=BYTES   what it says is free; by itself the truth
+ *     every=N         every N-th call fails
  *     meet=N          the first kernel of each device waits for those of N devices
  *     report=FILE     what is left at the end, how many calls there were, of all and of each device,
- *                     with its kernels, and how many of these waited in vain
+ *                     how many failed, and kernels by device, and how many of these waited in vain
  *
- * major, memory, free and fail followed by @D are those of device D alone; fail@D counts the calls
- * in its context.
+ * major, memory, free, fail and every followed by @D are those of device D alone; fail@D and every@D
+ * count the calls in its context.
  */
 #include "kernels.h"
 
@@ -93,7 +94,7 @@ struct device {
 
 struct driver {
     std::map<std::string, std::string> words;
-    uint64_t calls = 0;
+    uint64_t calls = 0, failed = 0;
     std::vector<device> devices;
     std::recursive_mutex lock; /* every call holds it */
     std::condition_variable_any met;
@@ -122,7 +123,8 @@ struct driver {
         size_t left = (size_t)pushed;
         for (const device &d : devices)
             left += d.things() + d.abandoned + (size_t)(d.modules + d.retained);
-        fprintf(f, "calls %llu\nleft %zu\nalone %u\n", (unsigned long long)calls, left, alone);
+        fprintf(f, "calls %llu\nfailed %llu\nleft %zu\nalone %u\n", (unsigned long long)calls,
+                (unsigned long long)failed, left, alone);
         for (const device &d : devices)
             fprintf(f, "calls@%d %llu\nkernels@%d %llu\n", d.number, (unsigned long long)d.calls,
                     d.number, (unsigned long long)d.kernels);
@@ -132,6 +134,13 @@ struct driver {
     uint64_t word(const char *name, uint64_t otherwise)
     {
         return words.count(name) ? strtoull(words[name].c_str(), nullptr, 10) : otherwise;
+    }
+
+    /* Is the call of that number to fail? of: "", or "@D" for those of a device. */
+    bool is_due(uint64_t call, const std::string &of)
+    {
+        const uint64_t every = word(("every" + of).c_str(), 0);
+        return call == word(("fail" + of).c_str(), 0) || (every && call % every == 0);
     }
 
     /* Of one device, if something is said of it, and else of all. */
@@ -175,10 +184,11 @@ void drop_work(device *d)
 int begin(device *d)
 {
     driver &all = the();
-    const bool fails =
-        d && ++d->calls == all.word(("fail@" + std::to_string(d->number)).c_str(), 0);
-    if (++all.calls != all.word("fail", 0) && !fails)
+    const std::string of = d ? "@" + std::to_string(d->number) : "";
+    const bool fails = d && all.is_due(++d->calls, of);
+    if (!all.is_due(++all.calls, "") && !fails)
         return OK;
+    all.failed++;
     for (device &other : all.devices)
         if (!fails || &other == d)
             drop_work(&other);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The CUDA plugin over the fake driver: run.py --build DIR [--slow X] [--only NAME] [--real].
+"""The CUDA plugin over the fake driver: run.py --build DIR [--slow X] [--only NAME] [--part one|several] [--real].
 
 The plugin is that of the tests, whose kernels the fake driver runs on the shim. Commands are run with --device cuda and
 with --device cpu, and must give the same bytes; then with every call of the driver failing in its turn, with too little
@@ -182,7 +182,7 @@ def q8_0_same(p):
     """Rows of q8_0, which lie on a device as codes and scales, give the CPU's bytes in lookup, pooled and in every search."""
     ids = " ".join(str((i * 7919) % 700) for i in range(500)).encode()
     lines = b"1 2 3\n\n9\n" + ids + b"\n699\n"
-    for d in (32, 672):
+    for d, metrics in ((32, ("cosine", "dot", "euclidean")), (672, ("cosine",))):
         table = q8_0(p.where / "t.gguf", 700, d)
         for fake in ways(p):
             for dtype in ("f32", "f16", "bf16", "f64"):
@@ -190,7 +190,7 @@ def q8_0_same(p):
             for how in ("sum", "mean", "max"):
                 p.same("lookup", *table, "--pool", how, "--dtype", "f64", stdin=lines, fake=fake)
             for queries in ("0", "0..4", "40..53", "40..80"):    # one, four and one, tiles, tensor cores
-                for metric in ("cosine", "dot", "euclidean"):
+                for metric in metrics:
                     p.same("similar", "-q", *table, "--id", queries, "-k", "3", "--metric", metric, "--digits", "17",
                            fake=fake)
 
@@ -269,7 +269,7 @@ def init_same(p):
 def library_same(p):
     """What no command reaches: gradients, gathers and searches through emb.h."""
     plugins = p.build / "lib/embtool" if p.real else p.gpu / "plugin"
-    for fake in ways(p):
+    for fake in ways(p)[:1 if p.slow > 1 else 2]:       # several_library has the other
         r = p.run(str(p.gpu / "ops_main"), plugins, p.where / "raw", fake=fake)
         assert r.returncode == 0, (r.stdout + r.stderr).decode()
         assert p.real or p.report()["left"] == 0, p.report()
@@ -364,19 +364,18 @@ def every_call_fails(p):
                 (p.where / "w.raw").unlink(missing_ok=True)
 
 
-def some_calls(p, calls):
-    """Which calls of a long run fail in turn: four, or the middle one where all of it is slow."""
-    return [calls // 2] if p.slow > 1 else range(100, calls, calls // 4)
+def every_nth_fails(p, device, *words):
+    """Through emb.h, where every so many-th call fails all the time: every function that fails says so, and leaves nothing."""
+    r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", device, "may-fail", fake=",".join(words))
+    text = (r.stdout + r.stderr).decode()
+    assert r.returncode == 0 and p.report()["left"] == 0, f"{words}: {text} {p.report()}"
+    assert p.report()["failed"] > 40, f"{words}: {p.report()}"
 
 
 def library_calls_fail(p):
-    """The same through emb.h, in steps: every function that fails says so."""
-    r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw")
-    calls = p.report()["calls"]
-    for n in some_calls(p, calls):
-        r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "cuda", "may-fail", fake=f"fail={n}")
-        assert r.returncode == 0, f"call {n}: " + (r.stdout + r.stderr).decode()
-        assert p.report()["left"] == 0, f"call {n}: {p.report()}"
+    """The same through emb.h, many calls in a run: every function that fails says so."""
+    for n in (97,) if p.slow > 1 else (89, 149):        # the first of them when the device is open
+        every_nth_fails(p, "cuda", f"every={n}")
 
 
 def auto_weighs(p):
@@ -507,6 +506,24 @@ def several_search(p):
     by_several(p, "logits", hidden, "-q", "-t", table, "-k", "4", "--digits", "17")
 
 
+def several_q8_0(p):
+    """Tables of q8_0 give the CPU's bytes where devices share the rows: looked up, pooled and searched."""
+    table = q8_0(p.where / "t.gguf", 700, 96)        # 128 bytes a row there: rows 0..239, 240..471 and 472..699
+    r = random.Random(6)
+    lines = "\n".join(" ".join(str(r.randrange(700)) for _ in range(n)) for n in (200, 0, 1, 90)).encode() + b"\n"
+    # as SHARING has it; in the last one three quarters of 60000 bytes hold 351 rows, the second device's range and not all
+    for fake in (*SHARING[:4], "devices=3,free=0,free@1=60000"):
+        idle = [1] if fake == "devices=3,free@1=0" else []
+        for dtype in ("f32", "f16"):
+            by_several(p, "lookup", *table, "-O", "raw", "--dtype", dtype, stdin=lines.replace(b"\n", b" "), fake=fake, idle=idle)
+        for how in ("sum", "mean", "max"):
+            by_several(p, "lookup", *table, "--pool", how, "--dtype", "f64", stdin=lines, fake=fake, idle=idle)
+        for queries in ("0", "236..240", "455..475"):           # one, four and one, tensor cores
+            for metric in ("cosine", "euclidean"):
+                by_several(p, "similar", "-q", *table, "--id", queries, "-k", "3", "--metric", metric, "--digits", "17",
+                           fake=fake, idle=idle)
+
+
 def several_init(p):
     """init writes the CPU's bytes where devices share the rows."""
     for rows in (130, 2):
@@ -597,17 +614,13 @@ def several_fail(p):
                 assert r.returncode == 0 or (not r.stdout and not (p.where / "w.raw").exists()), f"call {n}"
                 assert r.returncode == 5 or n > calls - 12, f"call {n} of {calls} failed, and nobody noticed"
                 (p.where / "w.raw").unlink(missing_ok=True)
-    calls = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "cuda:all", fake=THREE) and p.report()["calls@1"]
-    for n in some_calls(p, calls):
-        r = p.run(str(p.gpu / "ops_main"), p.gpu / "plugin", p.where / "raw", "cuda:all", "may-fail", fake=f"{THREE},fail@1={n}")
-        assert r.returncode == 0, f"call {n}: " + (r.stdout + r.stderr).decode()
-        assert p.report()["left"] == 0, f"call {n}: {p.report()}"
+    every_nth_fails(p, "cuda:all", THREE, "every@1=97")
 
 
 SAME = (lookup_same, pool_same, pool_in_parts, positions_same, q8_0_same, q8_0_takes_its_bytes, lookup_matches_numbers, similar_same, similar_matches_sums, logits_same, init_same, library_same)
 WRONG = (no_driver, no_plugin, wrong_device, wrong_plugin, no_part, out_of_memory, every_call_fails, library_calls_fail,
          auto_weighs, auto_takes, bench_runs, bench_torch_runs, not_linked)
-SEVERAL = (several_lookup, several_search, several_init, several_library, several_at_once, several_shares, several_wrong,
+SEVERAL = (several_lookup, several_search, several_q8_0, several_init, several_library, several_at_once, several_shares, several_wrong,
            several_fail)
 
 
@@ -616,6 +629,7 @@ def main():
     a.add_argument("--build", type=Path, required=True)
     a.add_argument("--slow", type=float, default=1)
     a.add_argument("--only", action="append")
+    a.add_argument("--part", choices=("one", "several"), help="what is of one device, or of several: half of the checks each")
     a.add_argument("--real", action="store_true")
     o = a.parse_args()
     with tempfile.TemporaryDirectory(prefix="embtool-gpu-") as where:
@@ -625,7 +639,7 @@ def main():
             if r.returncode == 5:
                 print("skipped: no device: " + r.stderr.decode().strip())
                 return 0
-        checks = SAME if o.real else SAME + WRONG + SEVERAL
+        checks = SAME if o.real else {"one": SAME + WRONG, "several": SEVERAL, None: SAME + WRONG + SEVERAL}[o.part]
         return run_checks(checks, o.only, lambda check: check(place))
 
 
