@@ -40,20 +40,35 @@ template <typename T> uint64_t address(const T *p)
     return reinterpret_cast<uint64_t>(p);
 }
 
-/* Memory of the device: aligned, of exactly so many bytes, full of noise. */
+/* Rows lie 2 GiB apart, and results 2^31 numbers, in mappings of which only what is touched is
+ * there: from the third row on whatever counts bytes in 32 bits is elsewhere, and so are results. */
+bool far_apart;
+const uint64_t FAR_PITCH = 1ull << 31, FAR_NUMBERS = 1ull << 31;
+
+/* Memory of the device: aligned, of exactly so many bytes, full of noise; far apart, of zeros. */
 struct memory {
     unsigned char *at;
     size_t bytes;
+    bool sparse = far_apart;
     explicit memory(size_t n) : bytes(n)
     {
-        at = static_cast<unsigned char *>(aligned_alloc(16, (n + 15) / 16 * 16 + 16));
-        memset(at, 0xA5, n);
+        if (sparse) {
+            void *p = mmap(nullptr, n, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            at = p == MAP_FAILED ? nullptr : static_cast<unsigned char *>(p);
+        } else {
+            at = static_cast<unsigned char *>(aligned_alloc(16, (n + 15) / 16 * 16 + 16));
+            memset(at, 0xA5, n);
+        }
     }
     memory(const memory &) = delete;
     memory &operator=(const memory &) = delete;
     ~memory()
     {
-        free(at);
+        if (sparse)
+            munmap(at, bytes);
+        else
+            free(at);
     }
 };
 
@@ -92,16 +107,21 @@ uint64_t row_bytes_of(enum embi_cuda_type type, uint64_t dims)
     return type == EMBI_CUDA_Q8_0 ? dims / 32 * 34 : dims * embi_cuda_type_bytes(type);
 }
 
+uint64_t pitch_of(uint64_t row_bytes)
+{
+    return far_apart ? FAR_PITCH : embi_pitch_of(row_bytes);
+}
+
 /* A table of random numbers as launch.h wants it: of Q8_0 codes, and then scales, of all sizes. */
 struct table {
     enum embi_cuda_type type;
     uint64_t rows, dims, bytes, pitch;
     memory m;
     table(enum embi_cuda_type t, uint64_t v, uint64_t d)
-        : type(t), rows(v), dims(d), bytes(row_bytes_of(t, d)), pitch(embi_pitch_of(bytes)),
-          m(v * pitch)
+        : type(t), rows(v), dims(d), bytes(row_bytes_of(t, d)), pitch(pitch_of(bytes)), m(v * pitch)
     {
-        memset(m.at, 0, m.bytes);
+        if (!m.sparse)
+            memset(m.at, 0, m.bytes);
         for (uint64_t r = 0; r < v; r++)
             for (uint64_t c = 0; c < d; c++)
                 if (t == EMBI_CUDA_Q8_0)
@@ -288,23 +308,26 @@ void gathers()
         }
 }
 
-/* A table of 5 GiB of which two rows are there. */
-void gather_far()
+/* Far apart, from there and to there. */
+void gather_far(enum embi_cuda_kernel kernel, uint64_t bytes)
 {
-    const uint64_t pitch = 1u << 20, rows = 5 << 10;
-    unsigned char *far =
-        static_cast<unsigned char *>(mmap(nullptr, rows * pitch, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    CHECK(far != MAP_FAILED, "no room");
-    const std::vector<uint64_t> ids = {rows - 1, 0, rows - 2};
-    far[(rows - 1) * pitch + 17] = 1;
-    far[(rows - 2) * pitch + 31] = 2;
-    memory to(3 * 32);
-    const struct embi_gather_args args = {
-        address(far), pitch, address(ids.data()), 0, address(to.at), 32, 3, 32};
-    launch(embi_gather_narrow_kernel, args, 1);
-    CHECK(to.at[17] == 1 && to.at[32 + 17] == 0 && to.at[64 + 31] == 2, "far rows");
-    munmap(far, rows * pitch);
+    const std::vector<uint64_t> ids = {8, 0, 7}, places = {2, 0, 5};
+    memory from(9 * FAR_PITCH), to(6 * FAR_PITCH);
+    for (uint64_t row : {0, 7, 8})
+        for (uint64_t b = 0; b < bytes; b++)
+            from.at[row * FAR_PITCH + b] = (unsigned char)random_bits();
+    const struct embi_gather_args args = {address(from.at),
+                                          FAR_PITCH,
+                                          address(ids.data()),
+                                          address(places.data()),
+                                          address(to.at),
+                                          FAR_PITCH,
+                                          3,
+                                          bytes};
+    launch(kernel, args, 1);
+    for (size_t i = 0; i < ids.size(); i++)
+        CHECK(memcmp(to.at + places[i] * FAR_PITCH, from.at + ids[i] * FAR_PITCH, bytes) == 0,
+              "%s, far row %zu", shim_kernels[kernel].name, i);
 }
 
 void gather_sum(enum embi_cuda_type type, uint64_t dims, size_t n)
@@ -396,7 +419,8 @@ void scatter(enum embi_cuda_type type, uint32_t dims)
     const uint64_t base = 100, segments = ends.size();
     table t(type, segments, dims);
     const table before(type, segments, dims), grads(type, ends.back() - base, dims);
-    memcpy(t.m.at, before.m.at, t.m.bytes);
+    for (uint64_t s = 0; s < segments; s++)
+        memcpy(t.at(s, 0), before.at(s, 0), t.bytes);
     struct embi_scatter_args args = {t.address(),          t.pitch, grads.address(), grads.pitch,
                                      address(ends.data()), base,    segments,        dims,
                                      (uint32_t)type};
@@ -442,7 +466,7 @@ double drawn(const struct embi_draw_args &a, uint64_t row, uint32_t column)
 
 void draw(enum embi_cuda_type type, uint32_t dims, enum embi_cuda_dist dist)
 {
-    const uint64_t pitch = dims * embi_cuda_type_bytes(type), rows = 23;
+    const uint64_t pitch = far_apart ? FAR_PITCH : dims * embi_cuda_type_bytes(type), rows = 23;
     memory out(rows * pitch);
     const struct embi_draw_args args = {
         address(out.at), pitch,         (1ull << 32) - 7, rows, 0.02, {42, 7}, 3, dims,
@@ -477,10 +501,15 @@ void draws()
 struct products {
     table t, queries;
     uint64_t ld;
-    std::vector<float> out;
+    memory m;
+    float *out;
     products(enum embi_cuda_type type, uint64_t rows, uint64_t dims, uint64_t n)
-        : t(type, rows, dims), queries(EMBI_CUDA_F32, n, dims), ld(rows + 3), out(n * ld, NAN)
+        : t(type, rows, dims), queries(EMBI_CUDA_F32, n, dims),
+          ld(far_apart ? FAR_NUMBERS : rows + 3), m(n * ld * sizeof(float)),
+          out(reinterpret_cast<float *>(m.at))
     {
+        if (!m.sparse)
+            std::fill(out, out + n * ld, NAN);
     }
 
     double exact(uint64_t q, uint64_t r, double *size) const
@@ -505,7 +534,7 @@ struct products {
                       "%s: type %d, query %llu, row %llu: %g, %g", what, t.type,
                       (unsigned long long)q, (unsigned long long)r, (double)out[q * ld + r], sum);
             }
-            for (uint64_t r = t.rows; r < ld; r++)
+            for (uint64_t r = t.rows; !m.sparse && r < ld; r++)
                 CHECK(isnan(out[q * ld + r]), "%s: written past the rows", what);
         }
     }
@@ -575,7 +604,7 @@ void f32_products(enum embi_cuda_type type, enum embi_cuda_kernel kernel, uint64
                                             queries.numbers,
                                             address(queries.m.at),
                                             queries.pitch(tiles),
-                                            address(p.out.data()),
+                                            address(p.out),
                                             p.ld,
                                             tiles ? 0 : address(norm2.data()),
                                             (uint32_t)n,
@@ -603,7 +632,7 @@ void matrix_products(enum embi_cuda_type type, uint64_t rows, uint64_t dims, uin
         }
     const struct embi_matrix_args args = {
         p.t.address(),  p.t.pitch,     rows,          embi_cuda_numbers(type, p.t.bytes),
-        high.address(), low.address(), high.pitch,    address(p.out.data()),
+        high.address(), low.address(), high.pitch,    address(p.out),
         p.ld,           (uint32_t)n,   (uint32_t)type};
     launch(embi_products_matrix_kernel, args, (unsigned)(rows + 63) / 64, (unsigned)(n + 63) / 64);
     p.compare("matrix", (type == EMBI_CUDA_BF16 ? 0x1p-17 : 0x1p-21) + 4e-7 * sqrt((double)dims));
@@ -662,63 +691,20 @@ void norms_of_odd_scales()
     CHECK(out[4] == 32.0f * 128 * 128 * 65504 * 65504, "%g", (double)out[4]);
 }
 
-/* A table of 2^31 numbers and more, of which the last rows are not zero: f32 of 64 KiB a row. */
-void products_far()
-{
-    const uint64_t dims = 1 << 14, pitch = dims * 4, rows = (1 << 17) + 5, first = rows - 7;
-    unsigned char *far =
-        static_cast<unsigned char *>(mmap(nullptr, rows * pitch, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    CHECK(far != MAP_FAILED, "no room");
-    std::vector<float> query(dims, 0), out(rows, NAN);
-    query[dims - 1] = 2;
-    for (uint64_t r = first; r < rows; r++) {
-        const float x = (float)(r - first + 1);
-        memcpy(far + r * pitch + (dims - 1) * 4, &x, sizeof x);
-    }
-    /* A window at the end, as the host would name it; rows before it stay untouched. */
-    const struct embi_products_args args = {
-        address(far) + first * pitch,    pitch, 7, dims, address(query.data()), pitch,
-        address(out.data()) + first * 4, rows,  0, 1,    EMBI_CUDA_F32};
-    launch(embi_products_one_kernel, args, 1);
-    for (uint64_t r = first; r < rows; r++)
-        CHECK(out[r] == 2 * (float)(r - first + 1), "far row %llu", (unsigned long long)r);
-    munmap(far, rows * pitch);
-}
-
-/* Products whose places in the result are beyond 2^31 numbers: query 3 of a window of 2^30 rows. */
-void results_far()
-{
-    const uint64_t ld = 1ull << 30;
-    float *far = static_cast<float *>(mmap(nullptr, 4 * ld * 4, PROT_READ | PROT_WRITE,
-                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    CHECK(far != MAP_FAILED, "no room");
-    products p(EMBI_CUDA_BF16, 5, 40, 4);
-    const padded queries(p, false);
-    const struct embi_products_args args = {p.t.address(),
-                                            p.t.pitch,
-                                            5,
-                                            queries.numbers,
-                                            address(queries.m.at),
-                                            queries.pitch(false),
-                                            address(far),
-                                            ld,
-                                            0,
-                                            4,
-                                            EMBI_CUDA_BF16};
-    launch(embi_products_four_kernel, args, 1);
-    for (uint64_t q = 0; q < 4; q++)
-        for (uint64_t r = 0; r < 5; r++) {
-            double size, sum = p.exact(q, r, &size);
-            CHECK(fabs((double)far[q * ld + r] - sum) <= 1e-5 * size, "query %llu",
-                  (unsigned long long)q);
-        }
-    munmap(far, 4 * ld * 4);
-}
-
 /* -------------------------------------------------------------------------------------------------
  * Selection
  */
+
+/* A selection of n queries by so many blocks each. */
+void launch_spread(const struct embi_select_args &args, uint32_t n, unsigned blocks)
+{
+    std::vector<uint32_t> digits(n * 1024u, 0);
+    std::vector<struct embi_select_known> known(n * 4u, embi_select_known{~0u, ~0u});
+    struct embi_spread_args spread = {args, address(digits.data()), address(known.data()), 0};
+    for (; spread.pass < 4; spread.pass++)
+        launch(embi_spread_count_kernel, spread, blocks, n);
+    launch(embi_spread_list_kernel, spread, blocks, n);
+}
 
 /* Scores of a window in the worst of orders, and what must come of them: no row that has fewer than
  * k others wholly above it may be missing, and none but those of the windows' floors may be there.
@@ -772,12 +758,7 @@ struct selection {
      * overflowed, how many there were. */
     void run_spread(unsigned blocks)
     {
-        std::vector<uint32_t> digits(n * 1024u, 0);
-        std::vector<struct embi_select_known> known(n * 4u, embi_select_known{~0u, ~0u});
-        struct embi_spread_args spread = {args, address(digits.data()), address(known.data()), 0};
-        for (; spread.pass < 4; spread.pass++)
-            launch(embi_spread_count_kernel, spread, blocks, n);
-        launch(embi_spread_list_kernel, spread, blocks, n);
+        launch_spread(args, n, blocks);
     }
 
     std::vector<uint64_t> rows_found(uint32_t q) const
@@ -918,23 +899,79 @@ void select_goes_on()
     CHECK(s.counts[0] == before, "%u more rows below the floor", s.counts[0] - before);
 }
 
-void odd_rows()
+/* Where the numbers of a row that is far down a table lie, so that number `first` is the first of
+ * so many bytes that are there. */
+uint64_t far_down(const memory &m, uint64_t first, uint64_t bytes_of_eight)
 {
-    const uint64_t rows = 1000, first = 16;
+    return address(m.at) - first / 8 * bytes_of_eight;
+}
+
+/* What one block, and several, find among products, places for hits and rows that are far apart is
+ * what they find where all lie close. */
+void select_far()
+{
+    const uint64_t first = (1ull << 34) + 1000;
+    selection s(300, 3, 64);
+    s.k = {2, 5, 9};
+    for (uint64_t r = 0; r < s.rows; r += 3)
+        s.allowed[(s.first + r) / 8] &= (uint8_t) ~(1u << (s.first + r) % 8);
+    s.run(EMBI_CUDA_DOT, false, true, 1e-5f);
+    far_apart = true;
+    memory dots(3 * FAR_NUMBERS * sizeof(float)),
+        hits(3 * FAR_NUMBERS * sizeof(struct embi_cuda_hit)), bias(4 * s.rows), allowed(64);
+    far_apart = false;
+    for (uint32_t q = 0; q < s.n; q++)
+        memcpy(dots.at + q * FAR_NUMBERS * sizeof(float), &s.dots[q * (s.rows + 1)], 4 * s.rows);
+    memcpy(bias.at, &s.bias[s.first], 4 * s.rows);
+    memcpy(allowed.at, &s.allowed[s.first / 8], s.rows / 8 + 1);
+    for (unsigned blocks : {1u, 3u}) {
+        std::vector<uint32_t> floors(s.n, 0), counts(s.n, 0);
+        struct embi_select_args args = s.args;
+        args.dots = address(dots.at);
+        args.ld = FAR_NUMBERS;
+        args.first = first;
+        args.bias = far_down(bias, first, 8 * sizeof(float));
+        args.allowed = far_down(allowed, first, 1);
+        args.floors = address(floors.data());
+        args.counts = address(counts.data());
+        args.hits = address(hits.at);
+        args.cap = FAR_NUMBERS;
+        if (blocks == 1)
+            launch(embi_select_kernel, args, s.n);
+        else
+            launch_spread(args, s.n, blocks);
+        CHECK(floors == s.floors && counts == s.counts, "%u blocks: another floor", blocks);
+        for (uint32_t q = 0; q < s.n; q++) {
+            const auto *list =
+                reinterpret_cast<const struct embi_cuda_hit *>(hits.at) + q * FAR_NUMBERS;
+            std::vector<uint64_t> found;
+            for (uint32_t i = 0; i < counts[q]; i++)
+                found.push_back(list[i].row - first + s.first);
+            std::sort(found.begin(), found.end());
+            CHECK(found == s.rows_found(q) && !found.empty(), "%u blocks: query %u", blocks, q);
+        }
+    }
+}
+
+/* Rows whose norm tells nothing, of those that may answer, from row `first` of a table on. */
+void odd_rows(uint64_t first)
+{
+    const uint64_t rows = 1000;
     std::vector<float> norm2(rows, 1);
     std::vector<uint64_t> list(rows, ~0ull), expected;
-    std::vector<uint8_t> allowed((first + rows) / 8 + 1, 0xff);
+    memory allowed(rows / 8 + 1);
+    memset(allowed.at, 0xff, allowed.bytes);
     uint32_t count = 0;
     for (uint64_t r = 3; r < rows; r += 31) {
         const float odd[] = {0, NAN, INFINITY, 1e38f, 1e-30f};
         norm2[r] = odd[r % 5];
         if (r % 3 == 0)
-            allowed[(first + r) / 8] &= (uint8_t) ~(1u << (first + r) % 8);
+            allowed.at[r / 8] &= (uint8_t) ~(1u << r % 8);
         else
             expected.push_back(first + r);
     }
     const struct embi_odd_args args = {
-        address(norm2.data()), rows, first, address(allowed.data()), address(&count),
+        address(norm2.data()), rows, first, far_down(allowed, first, 1), address(&count),
         address(list.data())};
     launch(embi_odd_rows_kernel, args, 2);
     list.resize(count);
@@ -957,7 +994,37 @@ void selections()
             select_from_the_worst(order, rows, 3);
     select_overflows();
     select_goes_on();
-    odd_rows();
+    odd_rows(16);
+    odd_rows(1ull << 34);
+}
+
+/* What no number of 32 bits counts: every kernel, of every type that it knows. */
+void far_kernels()
+{
+    const enum embi_cuda_kernel few[] = {embi_products_one_kernel, embi_products_four_kernel};
+    far_apart = true;
+    gather_far(embi_gather_wide_kernel, 528);
+    gather_far(embi_gather_narrow_kernel, 48);
+    gather_far(embi_gather_words_kernel, 36);
+    gather_far(embi_gather_bytes_kernel, 33);
+    for (enum embi_cuda_type type : small_types)
+        gather_sum(type, 40, 9);
+    for (enum embi_cuda_type type : all_types) {
+        pool(type, 40, EMBI_CUDA_SUM, true);
+        scatter(type, 40);
+        draw(type, 40, EMBI_CUDA_NORMAL);
+    }
+    pool(EMBI_CUDA_Q8_0, 64, EMBI_CUDA_SUM, true);
+    for (enum embi_cuda_type type : search_types) {
+        norms(type, 9, 64);
+        f32_products(type, few[0], 9, 64, 1);
+        f32_products(type, few[1], 9, 64, 4);
+        f32_products(type, embi_products_tile_kernel, 9, 64, 9);
+        if (type != EMBI_CUDA_F32)
+            matrix_products(type, 9, 64, 9);
+    }
+    far_apart = false;
+    select_far();
 }
 
 } // namespace
@@ -985,9 +1052,7 @@ int main()
         RUN(all_products());
         RUN(selections());
     }
-    RUN(gather_far());
-    RUN(products_far());
-    RUN(results_far());
+    RUN(far_kernels());
     printf("kernels: %d passed, %d failed\n", passed, failed);
     return failed > 0;
 }
