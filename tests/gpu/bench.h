@@ -24,6 +24,7 @@ struct bench {
     embi_address table, out;
     embi_address ids; /* [rows] each row once, in an order that no cache foresees  */
     double copied;    /* bytes a second of the device's own copy, read and written */
+    double peak;      /* products a second of its tensor cores, by its data sheet; 0: not known */
     bool failed;
 };
 
@@ -34,12 +35,21 @@ typedef int bench_work_fn(struct bench *b);
  * written. Returns bytes a second; 0, and b->failed, where it fails, which is said. */
 double bench_rate(struct bench *b, const char *name, bench_work_fn *work, double bytes);
 
-/* The same with its share of the rate `of`. */
-void bench_bytes(struct bench *b, const char *name, bench_work_fn *work, double bytes, double of,
-                 const char *of_what);
+/* What a cell is a share of, and what share is aimed at; 0: none is. */
+struct bench_aim {
+    double rate;
+    const char *of;
+    double share;
+};
 
-/* The same of products that were asked for. */
-void bench_products(struct bench *b, const char *name, bench_work_fn *work, double products);
+/* The same with its share. */
+void bench_bytes(struct bench *b, const char *name, bench_work_fn *work, double bytes,
+                 struct bench_aim aim);
+
+/* The same of products that were asked for, of which tensor cores make each twice: the share is of
+ * what these make. A rate of 0: what they can is not known. */
+void bench_products(struct bench *b, const char *name, bench_work_fn *work, double products,
+                    struct bench_aim aim);
 
 /* The cells. */
 void bench_kernels(struct bench *b);

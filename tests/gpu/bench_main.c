@@ -3,7 +3,8 @@
  * share of the device's own copy, or of the bus's, in the same run. Without a device it prints
  * `skipped: no device`.
  *
- * A cell runs REPEATS times after a first one that is not counted; the median counts.
+ * A cell runs REPEATS times after a first one that is not counted; the median counts. Before all of
+ * them the device copies WARMING times, so that its clocks are up.
  */
 #include "bench.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { REPEATS = 9, MILLION = 1 << 20 };
+enum { REPEATS = 9, WARMING = 100, MILLION = 1 << 20 };
 
 static double now(void)
 {
@@ -61,21 +62,66 @@ double bench_rate(struct bench *b, const char *name, bench_work_fn *work, double
     return seconds > 0 ? bytes / seconds : 0;
 }
 
-void bench_bytes(struct bench *b, const char *name, bench_work_fn *work, double bytes, double of,
-                 const char *of_what)
+static void say_share(double share, struct bench_aim aim)
 {
-    double seconds = seconds_of(b, name, work);
-    if (seconds >= 0)
-        printf("%-36s %8.1f GB/s %9.3f ms  %.2f of %s\n", name, bytes / seconds / 1e9,
-               seconds * 1e3, bytes / seconds / of, of_what);
+    if (aim.rate > 0)
+        printf("  %.2f of %s", share, aim.of);
+    if (aim.rate > 0 && aim.share > 0)
+        printf(" (aim %.2f)", aim.share);
+    printf("\n");
 }
 
-void bench_products(struct bench *b, const char *name, bench_work_fn *work, double products)
+void bench_bytes(struct bench *b, const char *name, bench_work_fn *work, double bytes,
+                 struct bench_aim aim)
 {
     double seconds = seconds_of(b, name, work);
-    if (seconds >= 0)
-        printf("%-36s %8.1f TFLOP/s %6.3f ms\n", name, 2 * products / seconds / 1e12,
-               seconds * 1e3);
+    if (seconds < 0)
+        return;
+    printf("%-36s %8.1f GB/s %9.3f ms", name, bytes / seconds / 1e9, seconds * 1e3);
+    say_share(bytes / seconds / aim.rate, aim);
+}
+
+void bench_products(struct bench *b, const char *name, bench_work_fn *work, double products,
+                    struct bench_aim aim)
+{
+    double seconds = seconds_of(b, name, work);
+    if (seconds < 0)
+        return;
+    printf("%-36s %8.1f TFLOP/s %6.3f ms", name, 2 * products / seconds / 1e12, seconds * 1e3);
+    say_share(2 * products / seconds / aim.rate, aim);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * What tensor cores can
+ */
+
+/* Products of f16 or bf16, added up in f32, in a cycle of an SM, by NVIDIA's data sheets of A100,
+ * H100 and B200 (312, 989 and 2250 TFLOP/s of 108, 132 and 148 SMs at 1.41, 1.83 and 1.86 GHz). Of
+ * other devices it is not the capability alone that says. */
+static double products_per_cycle(int major, int minor)
+{
+    if (minor != 0)
+        return 0;
+    return major == 8 ? 1024 : major == 9 ? 2048 : major == 10 ? 4096 : 0;
+}
+
+/* At the highest clock, which a device that is hot does not keep. */
+static int find_peak(struct bench *b)
+{
+    enum { CLOCK_KHZ = 13 }; /* CU_DEVICE_ATTRIBUTE_CLOCK_RATE */
+    int major = 0, minor = 0, khz = 0;
+    int result =
+        EMBI_CALL(b->d, &b->fault, cuDeviceGetAttribute, &major, EMBI_DRIVER_MAJOR, b->d->number);
+    if (!result)
+        result = EMBI_CALL(b->d, &b->fault, cuDeviceGetAttribute, &minor, EMBI_DRIVER_MINOR,
+                           b->d->number);
+    if (!result)
+        result = EMBI_CALL(b->d, &b->fault, cuDeviceGetAttribute, &khz, CLOCK_KHZ, b->d->number);
+    b->peak = products_per_cycle(major, minor) * b->d->sms * 1e3 * khz;
+    if (!result && b->peak > 0)
+        printf("tensor cores: %.0f TFLOP/s, of %u SMs at %d MHz\n", 2 * b->peak / 1e12, b->d->sms,
+               khz / 1000);
+    return result;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -120,6 +166,14 @@ static int copy(struct bench *b)
     return embi_driver_result(&b->d->driver, code, "cuMemcpyDtoDAsync", &b->fault);
 }
 
+static int warm_up(struct bench *b)
+{
+    int result = EMBI_CUDA_DONE;
+    for (int i = 0; !result && i < WARMING; i++)
+        result = copy(b);
+    return result ? result : wait_for_work(b);
+}
+
 /* What a row takes: as one of the tables, or its products. */
 static uint64_t most_bytes(const struct bench *b)
 {
@@ -138,6 +192,10 @@ static void measure(struct bench *b)
         result = send_ids(b);
     if (!result)
         result = draw(b);
+    if (!result)
+        result = find_peak(b);
+    if (!result)
+        result = warm_up(b);
     if (result)
         printf("failed: %s\n", b->fault.msg);
     else

@@ -330,7 +330,10 @@ API(cuDeviceGetAttribute)(int *value, int attribute, int number)
     BEGIN_WITH(d);
     if (!d)
         return INVALID_DEVICE;
-    *value = attribute == 16 ? 4 : attribute == 75 ? (int)the().word("major", *d, 9) : 0;
+    *value = attribute == 16   ? 4
+             : attribute == 13 ? 1500000
+             : attribute == 75 ? (int)the().word("major", *d, 9)
+                               : 0;
     return OK;
 }
 

@@ -420,6 +420,13 @@ def bench_runs(p):
     assert r.returncode == 0 and "failed" not in text and p.report()["left"] == 0, text + r.stderr.decode()
     for cell in (*CELLS, "products, 1 query, q8_0", "products, 20 queries, q8_0", "pinned copy from the device"):
         assert re.search(f"^{cell} +[0-9.]+ (GB/s|TFLOP/s) +[0-9.]+ ms", text, re.M), f"{cell}: {text}"
+    # 4 SMs of 1.5 GHz with 2048 products a cycle; aims stand where a cell has one
+    assert "tensor cores: 25 TFLOP/s, of 4 SMs at 1500 MHz" in text, text
+    for cell, of, aim in (("gather, rows of 128 bytes", "the copy", "0.85"), ("gather, rows of 1200 bytes", "the copy", "0.60"),
+                          ("products, 1 query, bf16", "the copy", "0.85"), ("scatter-add, f32, d 300", "the copy", "0.60"),
+                          ("products, 20 queries, bf16", "the peak, each twice", "0.60"),
+                          ("gather, table on the host", "the copy to the device", "0.80")):
+        assert re.search(rf"^{cell} .* [0-9.]+ of {of} \(aim {aim}\)$", text, re.M), f"{cell}: {text}"
     calls = p.report()["calls"]
     for n in range(OPENING, calls - OPENING, calls // (3 if p.slow > 1 else 12)):
         r = p.run(bench, *shape, fake=f"fail={n}")
