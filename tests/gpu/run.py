@@ -11,6 +11,7 @@ import argparse
 import os
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from checks import run_checks   # noqa: E402
+from checks import Skip, run_checks   # noqa: E402
 
 LIMIT_S = 60
 OPENING = 60           # calls of the driver that open and close a device
@@ -407,6 +408,30 @@ def not_linked(p):
             assert r.returncode == 0 and not re.search("NEEDED.*cuda", r.stdout), r.stdout + r.stderr
 
 
+def fatbin_entries(data):
+    """(is it PTX, which architecture) of each entry of a fat binary: kind and number stand in its header."""
+    magic, _, head, size = struct.unpack_from("<IHHQ", data, 0)
+    assert magic == 0xBA55ED50 and head + size <= len(data), "no fat binary"
+    at, found = head, []
+    while at < head + size:
+        kind, _, entry_head, entry_size = struct.unpack_from("<HHIQ", data, at)
+        found.append((kind == 1, struct.unpack_from("<I", data, at + 28)[0]))
+        at += entry_head + entry_size
+    return found
+
+
+def plugin_carries_kernels(p):
+    """The plugin that was built carries code for each architecture that nvcc knows of 8.0 to 10.0, and PTX for later ones."""
+    fatbin, plugin = p.build / "lib/cuda/kernels.fatbin", p.build / "lib/embtool/libemb-cuda.so"
+    if not plugin.exists() or not shutil.which("nvcc"):
+        raise Skip("the plugin was not built: there is no nvcc")
+    known = subprocess.run(["nvcc", "--list-gpu-code"], capture_output=True, text=True, check=True).stdout.split()
+    sms = [sm for sm in (80, 86, 89, 90, 100) if f"sm_{sm}" in known]
+    found = fatbin_entries(fatbin.read_bytes())
+    assert sorted(found) == sorted([(True, sms[0])] + [(False, sm) for sm in sms]), found
+    assert fatbin.read_bytes() in plugin.read_bytes(), "the plugin has other kernels"
+
+
 CELLS = ("copy", "gather, rows of 128 bytes", "gather, rows of 1200 bytes", "products, 1 query, bf16", "search, 1 query, bf16",
          "products, 20 queries, bf16", "scatter-add, f32, d 300", "pinned copy to the device", "gather, table on the host")
 
@@ -626,7 +651,7 @@ def several_fail(p):
 
 SAME = (lookup_same, pool_same, pool_in_parts, positions_same, q8_0_same, q8_0_takes_its_bytes, lookup_matches_numbers, similar_same, similar_matches_sums, logits_same, init_same, library_same)
 WRONG = (no_driver, no_plugin, wrong_device, wrong_plugin, no_part, out_of_memory, every_call_fails, library_calls_fail,
-         auto_weighs, auto_takes, bench_runs, bench_torch_runs, not_linked)
+         auto_weighs, auto_takes, bench_runs, bench_torch_runs, not_linked, plugin_carries_kernels)
 SEVERAL = (several_lookup, several_search, several_q8_0, several_init, several_library, several_at_once, several_shares, several_wrong,
            several_fail)
 
