@@ -316,9 +316,9 @@ typedef struct emb_device emb_device;
 /* The device of that name: "cpu" is none (*device = NULL, which every function takes); "cuda" is
  * the first one of NVIDIA's driver, "cuda:N" the one of that number; "cuda:N,M,..." are several, at
  * most 64, and "cuda:all" those of the driver on which the kernels run; "auto" is the first one,
- * optional: a search uses it where it is there and likely to be faster, and the CPU goes on where it
- * fails; other functions do not, and it is NULL where there is no plugin. The plugin "cuda" and the driver are loaded here, under
- * "auto" when a search asks for them.
+ * optional: a search uses it where it is there and likely to be faster, and the CPU goes on where
+ * it fails; other functions do not, and it is NULL where there is no plugin. The plugin "cuda" and
+ * the driver are loaded here, under "auto" when a search asks for them.
  * A context has one device, which one thread uses at a time; it lives as long as its context, and
  * after all tables. Several GPUs are one device: each has a range of a table's rows, even ones
  * where their memory allows it, and all work at the same time, driven by a thread each.
