@@ -10,24 +10,6 @@
 #include "num/decimal.h"
 #include "util/err.h"
 
-static emb_status read_object(struct embi_token_source *src, struct embi_json *j, uint64_t *entries,
-                              emb_err *err)
-{
-    struct embi_json_value key, v;
-    emb_status status = EMB_OK;
-    uint64_t id;
-    for (; !status && embi_json_member(j, &key); ++*entries) {
-        emb_str token;
-        embi_json_next(j, &v);
-        if (!embi_token_id(j, &v, &id))
-            return EMB_OK;
-        status = embi_token_source_string(src, &key, &token, err);
-        if (!status)
-            status = embi_token_put(src, id, token, key.s, err);
-    }
-    return status;
-}
-
 /* [piece, score] */
 static bool read_pair(struct embi_json *j, struct embi_json_value *piece,
                       struct embi_json_value *score)
@@ -103,7 +85,7 @@ static emb_status read_vocab(struct embi_token_source *src, struct embi_json *j,
     embi_json_next(j, &m->vocab);
     check_type(j, m);
     if (m->vocab.kind == EMBI_JSON_OBJECT)
-        return read_object(src, j, entries, err);
+        return embi_read_token_ids(src, j, entries, err);
     if (m->vocab.kind == EMBI_JSON_ARRAY)
         return read_array(src, j, entries, err);
     embi_json_reject(j, &m->vocab, "an object or an array");

@@ -163,3 +163,20 @@ bool embi_token_id(struct embi_json *j, const struct embi_json_value *v, uint64_
     embi_json_reject(j, v, "a token id, a whole number up to 2147483648");
     return false;
 }
+
+emb_status embi_read_token_ids(struct embi_token_source *src, struct embi_json *j,
+                               uint64_t *entries, emb_err *err)
+{
+    struct embi_json_pair pair = {0};
+    emb_status status = EMB_OK;
+    for (; !status && embi_json_pair(j, &pair); ++*entries) {
+        uint64_t id = pair.number;
+        emb_str token;
+        if ((!pair.whole || id > LARGEST_ID) && !embi_token_id(j, &pair.value, &id))
+            return EMB_OK;
+        status = embi_token_source_string(src, &pair.key, &token, err);
+        if (!status)
+            status = embi_token_put(src, id, token, pair.key.s, err);
+    }
+    return status;
+}

@@ -56,6 +56,11 @@ void embi_token_conflict_report(const struct embi_token_source *src);
 /* A token id; where v is none, the reader j fails and this is false. */
 bool embi_token_id(struct embi_json *j, const struct embi_json_value *v, uint64_t *id);
 
+/* The members of the object token -> id that j has entered, to its end; *entries grows by their
+ * number. What is no id makes j fail, which its end reports. */
+emb_status embi_read_token_ids(struct embi_token_source *src, struct embi_json *j,
+                               uint64_t *entries, emb_err *err);
+
 /* The readers. Each sets n, count, next_id and pieces of src->t. */
 emb_status embi_read_tokenizer_json(struct embi_token_source *src, emb_err *err);
 emb_status embi_read_vocab_json(struct embi_token_source *src, emb_err *err);

@@ -5,20 +5,10 @@
 emb_status embi_read_vocab_json(struct embi_token_source *src, emb_err *err)
 {
     struct embi_json j;
-    struct embi_json_value key, v;
-    uint64_t id;
-    emb_status status = EMB_OK;
+    uint64_t entries = 0;
     embi_json_init(&j, src->s, src->n, 0);
     embi_json_enter(&j, EMBI_JSON_OBJECT);
-    while (!status && embi_json_member(&j, &key)) {
-        emb_str token;
-        embi_json_next(&j, &v);
-        if (!embi_token_id(&j, &v, &id))
-            break;
-        status = embi_token_source_string(src, &key, &token, err);
-        if (!status)
-            status = embi_token_put(src, id, token, key.s, err);
-    }
+    emb_status status = embi_read_token_ids(src, &j, &entries, err);
     if (!status)
         status = embi_json_finish(&j, 0, err);
     if (!status) {

@@ -13,17 +13,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What may come next. */
-enum {
-    VALUE,       /* a value: at the start, after a key, after the comma of an array               */
-    FIRST_ITEM,  /* after [ : a value or ]                                                        */
-    NEXT_ITEM,   /* after an item: a comma or ]                                                   */
-    FIRST_KEY,   /* after { : a key or }                                                          */
-    NEXT_KEY,    /* after a member: a comma or }                                                  */
-    END_OF_TEXT, /* after the outermost value: blanks                                             */
-    FAILED
-};
-
 /* The way of every token is inlined into the two loops over tokens, which calls would slow down. */
 #define HOT static inline __attribute__((always_inline))
 
@@ -31,7 +20,7 @@ enum {
 
 void embi_json_init(struct embi_json *j, const char *s, size_t n, unsigned flags)
 {
-    *j = (struct embi_json){.s = s, .p = s, .end = s + n, .flags = flags, .state = VALUE};
+    *j = (struct embi_json){.s = s, .p = s, .end = s + n, .flags = flags, .state = EMBI_JSON_VALUE};
 }
 
 /* The byte at p, or -1 where the text ends. */
@@ -54,15 +43,15 @@ HOT const char *blanks(struct embi_json *j, const char *p, unsigned depth)
  * text, the closing bracket on a line of its own, one step further out. */
 HOT const char *next_token(struct embi_json *j)
 {
-    bool outward = j->state == NEXT_ITEM || j->state == NEXT_KEY;
+    bool outward = j->state == EMBI_JSON_NEXT_ITEM || j->state == EMBI_JSON_NEXT_KEY;
     return blanks(j, j->p, j->depth - outward);
 }
 
 /* Notes the first error. Gives NULL, for functions that give the place they have come to. */
 static const char *fail(struct embi_json *j, const char *p, const char *expected)
 {
-    if (j->state != FAILED) {
-        j->state = FAILED;
+    if (j->state != EMBI_JSON_FAILED) {
+        j->state = EMBI_JSON_FAILED;
         j->expected = expected;
         j->p = p;
     }
@@ -96,7 +85,9 @@ static bool in_object(const struct embi_json *j)
 /* What may come after a whole value. */
 static int after_value(const struct embi_json *j)
 {
-    return j->depth == 0 ? END_OF_TEXT : in_object(j) ? NEXT_KEY : NEXT_ITEM;
+    return j->depth == 0  ? EMBI_JSON_END_OF_TEXT
+           : in_object(j) ? EMBI_JSON_NEXT_KEY
+                          : EMBI_JSON_NEXT_ITEM;
 }
 
 HOT enum embi_json_kind open_bracket(struct embi_json *j, struct embi_json_value *v, const char *p,
@@ -112,7 +103,7 @@ HOT enum embi_json_kind open_bracket(struct embi_json *j, struct embi_json_value
     else
         j->objects[j->depth / 64] &= ~bit;
     j->depth++;
-    j->state = kind == EMBI_JSON_OBJECT ? FIRST_KEY : FIRST_ITEM;
+    j->state = kind == EMBI_JSON_OBJECT ? EMBI_JSON_FIRST_KEY : EMBI_JSON_FIRST_ITEM;
     return event(j, v, kind, p, p + 1);
 }
 
@@ -260,7 +251,7 @@ HOT enum embi_json_kind read_value(struct embi_json *j, struct embi_json_value *
 /* In an object, at `{`, a member or a comma: a key with its colon, or the closing bracket. */
 HOT enum embi_json_kind read_key(struct embi_json *j, struct embi_json_value *v, const char *p)
 {
-    bool first = j->state == FIRST_KEY, escaped;
+    bool first = j->state == EMBI_JSON_FIRST_KEY, escaped;
     if (peek(j, p) == '}')
         return close_bracket(j, v, p, EMBI_JSON_OBJECT_END);
     if (!first && peek(j, p) == ',')
@@ -275,7 +266,7 @@ HOT enum embi_json_kind read_key(struct embi_json *j, struct embi_json_value *v,
         colon = fail(j, colon, "':'");
     if (colon == NULL)
         return error_event(j, v);
-    j->state = VALUE;
+    j->state = EMBI_JSON_VALUE;
     event(j, v, EMBI_JSON_KEY, p, q);
     v->escaped = escaped;
     j->p = colon + 1;
@@ -288,12 +279,12 @@ HOT const char *find_item(struct embi_json *j, const char *p)
 {
     if (peek(j, p) == ']')
         return NULL;
-    if (j->state == NEXT_ITEM) {
+    if (j->state == EMBI_JSON_NEXT_ITEM) {
         if (peek(j, p) != ',')
             return fail(j, p, "',' or ']'");
         p = blanks(j, p + 1, j->depth);
     }
-    j->state = VALUE;
+    j->state = EMBI_JSON_VALUE;
     return p;
 }
 
@@ -302,7 +293,7 @@ HOT enum embi_json_kind read_item(struct embi_json *j, struct embi_json_value *v
     const char *item = find_item(j, p);
     if (item != NULL)
         return read_value(j, v, item);
-    if (j->state == FAILED)
+    if (j->state == EMBI_JSON_FAILED)
         return error_event(j, v);
     return close_bracket(j, v, p, EMBI_JSON_ARRAY_END);
 }
@@ -311,13 +302,13 @@ HOT enum embi_json_kind step(struct embi_json *j, struct embi_json_value *v)
 {
     const char *p = next_token(j);
     int state = j->state;
-    if (state == NEXT_ITEM || state == FIRST_ITEM)
+    if (state == EMBI_JSON_NEXT_ITEM || state == EMBI_JSON_FIRST_ITEM)
         return read_item(j, v, p);
-    if (state == NEXT_KEY || state == FIRST_KEY)
+    if (state == EMBI_JSON_NEXT_KEY || state == EMBI_JSON_FIRST_KEY)
         return read_key(j, v, p);
-    if (state == VALUE)
+    if (state == EMBI_JSON_VALUE)
         return read_value(j, v, p);
-    if (state == END_OF_TEXT && p == j->end)
+    if (state == EMBI_JSON_END_OF_TEXT && p == j->end)
         return event(j, v, EMBI_JSON_END, p, p);
     fail(j, p, "nothing after the value"); /* unless it had failed before */
     return error_event(j, v);
@@ -385,7 +376,7 @@ static bool read_to_depth(struct embi_json *j, unsigned depth)
     struct embi_json_value v;
     struct repeats r = {0};
     while (j->depth > depth && step(j, &v) != EMBI_JSON_ERROR) {
-        if (v.kind == EMBI_JSON_STRING && j->state == NEXT_ITEM) {
+        if (v.kind == EMBI_JSON_STRING && j->state == EMBI_JSON_NEXT_ITEM) {
             learn_gap(&r, j, &v);
             repeat(j, &r);
         }
@@ -405,7 +396,7 @@ bool embi_json_skip(struct embi_json *j, struct embi_json_value *v)
         else
             v->n = (size_t)(j->p - v->s);
     }
-    return j->state != FAILED;
+    return j->state != EMBI_JSON_FAILED;
 }
 
 bool embi_json_enter(struct embi_json *j, enum embi_json_kind kind)
@@ -413,14 +404,14 @@ bool embi_json_enter(struct embi_json *j, enum embi_json_kind kind)
     struct embi_json_value v;
     if (embi_json_next(j, &v) != kind)
         embi_json_reject(j, &v, kind == EMBI_JSON_OBJECT ? "an object" : "an array");
-    return j->state != FAILED;
+    return j->state != EMBI_JSON_FAILED;
 }
 
 bool embi_json_member(struct embi_json *j, struct embi_json_value *key)
 {
     if (!in_object(j))
         fail(j, next_token(j), "an object");
-    if (j->state == VALUE)
+    if (j->state == EMBI_JSON_VALUE)
         embi_json_skip(j, NULL);
     return embi_json_next(j, key) == EMBI_JSON_KEY;
 }
@@ -429,15 +420,15 @@ bool embi_json_item(struct embi_json *j)
 {
     if (j->depth == 0 || in_object(j))
         fail(j, next_token(j), "an array");
-    if (j->state == VALUE)
+    if (j->state == EMBI_JSON_VALUE)
         embi_json_skip(j, NULL);
-    if (j->state == FAILED)
+    if (j->state == EMBI_JSON_FAILED)
         return false;
     struct embi_json_value bracket;
     const char *p = next_token(j), *item = find_item(j, p);
     if (item != NULL)
         j->p = item;
-    else if (j->state != FAILED)
+    else if (j->state != EMBI_JSON_FAILED)
         close_bracket(j, &bracket, p, EMBI_JSON_ARRAY_END);
     return item != NULL;
 }
@@ -446,7 +437,7 @@ bool embi_json_leave(struct embi_json *j)
 {
     if (j->depth == 0)
         fail(j, j->p, "an open bracket");
-    return j->state != FAILED && read_to_depth(j, j->depth - 1);
+    return j->state != EMBI_JSON_FAILED && read_to_depth(j, j->depth - 1);
 }
 
 void embi_json_reject(struct embi_json *j, const struct embi_json_value *v, const char *expected)

@@ -20,6 +20,17 @@
 #include <emmintrin.h>
 #endif
 
+/* What may come next in a text. */
+enum {
+    EMBI_JSON_VALUE,       /* a value: at the start, after a key, after the comma of an array */
+    EMBI_JSON_FIRST_ITEM,  /* after [ : a value or ]                                          */
+    EMBI_JSON_NEXT_ITEM,   /* after an item: a comma or ]                                     */
+    EMBI_JSON_FIRST_KEY,   /* after { : a key or }                                            */
+    EMBI_JSON_NEXT_KEY,    /* after a member: a comma or }                                    */
+    EMBI_JSON_END_OF_TEXT, /* after the outermost value: blanks                               */
+    EMBI_JSON_FAILED
+};
+
 /* Decodes the escape whose backslash is at p (RFC 8259 section 7); n >= 1 bytes may be read.
  * Returns its length: 2, 6, or 12 for a surrogate pair. Returns 0 if it is none; *cp is then the
  * surrogate that has no partner, if that is the reason, and else 0. */
@@ -65,6 +76,14 @@ static inline bool embi_json_same_scalar(const char *p, const char *end, const c
                                          size_t n)
 {
     return (size_t)(end - p) >= n && memcmp(p, earlier, n) == 0;
+}
+
+#define EMBI_JSON_GAP_MAX 16 /* bytes that embi_json_same_gap compares at most */
+
+/* The same for up to EMBI_JSON_GAP_MAX bytes, where that many can be read at both places. */
+static inline bool embi_json_same_gap_scalar(const char *p, const char *earlier, size_t n)
+{
+    return memcmp(p, earlier, n) == 0;
 }
 
 #ifdef __SSE2__
@@ -168,7 +187,7 @@ static inline bool embi_json_same(const char *p, const char *end, const char *ea
     if (end - p < EMBI_JSON_SAME_MAX)
         return embi_json_same_scalar(p, end, earlier, n);
     uint64_t equal = 0;
-    for (int i = 0; i < EMBI_JSON_SAME_MAX; i += 16) {
+    for (unsigned i = 0; i < n; i += 16) {
         __m128i same = _mm_cmpeq_epi8(embi_json_load(p + i), embi_json_load(earlier + i));
         equal |= (uint64_t)(unsigned)_mm_movemask_epi8(same) << i;
     }
@@ -176,7 +195,19 @@ static inline bool embi_json_same(const char *p, const char *end, const char *ea
     return (equal & wanted) == wanted;
 }
 
+static inline bool embi_json_same_gap(const char *p, const char *earlier, size_t n)
+{
+    __m128i same = _mm_cmpeq_epi8(embi_json_load(p), embi_json_load(earlier));
+    unsigned wanted = (1u << n) - 1;
+    return ((unsigned)_mm_movemask_epi8(same) & wanted) == wanted;
+}
+
 #else
+
+static inline bool embi_json_same_gap(const char *p, const char *earlier, size_t n)
+{
+    return embi_json_same_gap_scalar(p, earlier, n);
+}
 
 static inline bool embi_json_same(const char *p, const char *end, const char *earlier, size_t n)
 {

@@ -33,12 +33,18 @@ static int32_t hex_escape(const char *p, size_t n)
 static const char short_letters[] = "\"\\/bfnrt";
 static const char short_values[] = "\"\\/\b\f\n\r\t";
 
+/* The same as a table: what a letter after a backslash stands for, 0 where it is no short escape. */
+static const char short_value[256] = {
+    ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+    ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
+};
+
 size_t embi_json_escape(const char *p, size_t n, uint32_t *cp)
 {
     *cp = 0;
-    const char *letter = n < 2 ? NULL : memchr(short_letters, p[1], sizeof short_letters - 1);
-    if (letter != NULL) {
-        *cp = (unsigned char)short_values[letter - short_letters];
+    char value = n < 2 ? 0 : short_value[(unsigned char)p[1]];
+    if (value != 0) {
+        *cp = (unsigned char)value;
         return 2;
     }
     int32_t first = hex_escape(p, n);
@@ -74,16 +80,26 @@ static emb_str next_piece(const char **p, const char *end, char small[EMBI_UTF8_
     return (emb_str){small, embi_utf8_encode(cp, small)};
 }
 
+/* The characters are fewer bytes than the span. Tokens are short: a call for each stretch between
+ * escapes would take longer than its bytes. */
 bool embi_json_string(const struct embi_json_value *v, struct embi_buf *out)
 {
-    char small[EMBI_UTF8_MAX_BYTES];
+    uint32_t cp;
     if (!is_string(v))
         return false;
+    char *to = embi_buf_room(out, v->n);
+    if (to == NULL)
+        return true;
     const char *p = v->s + 1, *end = v->s + v->n - 1;
     while (p < end) {
-        emb_str piece = next_piece(&p, end, small);
-        embi_buf_add(out, piece.s, piece.n);
+        if (*p != '\\') {
+            *to++ = *p++;
+        } else {
+            p += embi_json_escape(p, (size_t)(end - p), &cp);
+            to += embi_utf8_encode(cp, to);
+        }
     }
+    out->n = (size_t)(to - out->s);
     return true;
 }
 
