@@ -3,8 +3,9 @@
  * BPE, WordPiece and WordLevel have an object token -> id, in any order and with holes; Unigram an
  * array of [piece, score], whose index is the id. Files that do not name their type are told apart
  * by that. The rest is skipped: merges must be JSON, but no more is asked of them (to look at each
- * would take as long as a third of all the reading).
+ * would take as long as a third of all the reading). In a large file another thread has done so.
  */
+#include "model/tokenizer_ahead.h"
 #include "model/tokenizer_read.h"
 
 #include "num/decimal.h"
@@ -120,6 +121,8 @@ emb_status embi_read_json_model(struct embi_token_source *src, struct embi_json 
             status = read_vocab(src, j, &m, entries, err);
         } else if (embi_json_is(&key, "unk_id")) {
             embi_json_next(j, &m.unknown);
+        } else if (src->ahead && embi_json_is(&key, "merges")) {
+            embi_ahead_skip(src->ahead, j);
         }
     }
     if (!status)

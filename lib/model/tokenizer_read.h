@@ -11,6 +11,8 @@
 #include "model/tokenizer.h"
 #include "util/json.h"
 
+struct embi_ahead; /* tokenizer_ahead.h */
+
 struct embi_token_source {
     const struct embi_env *env;
     const char *path; /* for the log */
@@ -20,6 +22,7 @@ struct embi_token_source {
     struct embi_tokenizer *t;
     struct embi_buf *strings;
     struct embi_token_conflict conflict;
+    struct embi_ahead *ahead; /* of tokenizer.json: who checks the merges; NULL: nobody yet */
 };
 
 /* Opens the next part of t: the content in memory. Owns the file, whatever happens. */

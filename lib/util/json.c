@@ -399,6 +399,27 @@ bool embi_json_skip(struct embi_json *j, struct embi_json_value *v)
     return j->state != EMBI_JSON_FAILED;
 }
 
+bool embi_json_whole_array(const char *s, size_t n, const char **after)
+{
+    struct embi_json j;
+    struct embi_json_value v;
+    embi_json_init(&j, s, n, 0);
+    j.depth = EMBI_JSON_DEPTH - EMBI_JSON_SHALLOW; /* as if it stood in that many others */
+    if (!embi_json_skip(&j, &v) || v.kind != EMBI_JSON_ARRAY)
+        return false;
+    *after = j.p;
+    return true;
+}
+
+void embi_json_jump(struct embi_json *j, const char *from, const char *after)
+{
+    if (j->state != EMBI_JSON_VALUE || j->depth > EMBI_JSON_DEPTH - EMBI_JSON_SHALLOW ||
+        next_token(j) != from)
+        return;
+    j->p = after;
+    j->state = after_value(j);
+}
+
 bool embi_json_enter(struct embi_json *j, enum embi_json_kind kind)
 {
     struct embi_json_value v;

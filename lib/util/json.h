@@ -46,7 +46,8 @@
 #include "emb.h"
 #include "util/buf.h"
 
-#define EMBI_JSON_DEPTH 128 /* open brackets at one time */
+#define EMBI_JSON_DEPTH   128 /* open brackets at one time */
+#define EMBI_JSON_SHALLOW 8   /* the same in an array that is read apart */
 #define EMBI_JSON_NAN \
     0x1u /* flag: NaN, Infinity and -Infinity, as Python writes them, are read \
             as EMBI_JSON_NUMBER */
@@ -95,6 +96,14 @@ enum embi_json_kind embi_json_next(struct embi_json *j, struct embi_json_value *
 /* Reads one event, and after an opening bracket on to the closing one. v, which may be NULL, gets
  * the kind of the first event and the span of all of it. */
 bool embi_json_skip(struct embi_json *j, struct embi_json_value *v);
+
+/* Whether an array begins at s and is whole and well-formed within the n bytes, with no more than
+ * EMBI_JSON_SHALLOW brackets open in it; *after is then the byte after it. */
+bool embi_json_whole_array(const char *s, size_t n, const char **after);
+
+/* Skips the value that j is at, if it is the array that embi_json_whole_array found from `from` to
+ * `after` in the same text; else nothing happens. */
+void embi_json_jump(struct embi_json *j, const char *from, const char *after);
 
 /* Reads the opening bracket of a value that must be an object (EMBI_JSON_OBJECT) or an array
  * (EMBI_JSON_ARRAY); another value is an error. */
