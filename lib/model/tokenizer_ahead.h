@@ -26,7 +26,8 @@ void embi_ahead_end(struct embi_ahead *a);
 /* What the second thread does; returns at once if the reader was there first. */
 void embi_ahead_run(struct embi_ahead *a);
 
-/* What is found no more is not looked for. */
+/* The reader needs nothing from here on: a second thread that has not begun does not begin. Waits
+ * for one that has. */
 void embi_ahead_stop(struct embi_ahead *a);
 
 /* At a value: skips it if it is the array that was checked. Waits for the thread that checks it. */

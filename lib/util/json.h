@@ -123,8 +123,8 @@ struct embi_json_pair {
 };
 
 /* Reads the next key and one event of its value: what embi_json_member, embi_json_next and
- * embi_json_u64 do in turn, in a fraction of their time where one member looks like the other. False
- * as embi_json_member; after true, value may be of kind EMBI_JSON_ERROR. */
+ * embi_json_u64 do in turn, in a fraction of their time where one member looks like the other.
+ * False as embi_json_member; after true, value may be of kind EMBI_JSON_ERROR. */
 bool embi_json_pair(struct embi_json *j, struct embi_json_pair *pair);
 
 /* In an array: true when there is one more item, which is to be read. False when the array was

@@ -33,7 +33,7 @@ static int32_t hex_escape(const char *p, size_t n)
 static const char short_letters[] = "\"\\/bfnrt";
 static const char short_values[] = "\"\\/\b\f\n\r\t";
 
-/* The same as a table: what a letter after a backslash stands for, 0 where it is no short escape. */
+/* The same as a table: what a letter after a backslash stands for, or 0. */
 static const char short_value[256] = {
     ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
     ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
