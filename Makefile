@@ -245,12 +245,13 @@ $(unit_bin): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libemb.a
 
 # The set for AVX-512 once more, its instructions as plain loops: CPUs without them test it too.
 ifeq ($(shell uname -m),x86_64)
-emulated_obj := $(BUILD)/tests/kern/emulated/kern_avx512.o
-$(emulated_obj): lib/num/kern_avx512.c
+emulated_obj := $(patsubst %,$(BUILD)/tests/kern/emulated/%_avx512.o,kern philox)
+$(emulated_obj): $(BUILD)/tests/kern/emulated/%.o: lib/num/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(run)$(CC) -Itests/kern/emulated $(CPPFLAGS) $(CFLAGS) -mavx2 -mfma -mf16c -Wno-psabi -MMD -MP \
-	    -Dembi_kern_avx512=embi_kern_emulated -Dembi_scan_fields_avx512=embi_scan_fields_avx2 -c $< -o $@
+	    -Dembi_kern_avx512=embi_kern_emulated -Dembi_scan_fields_avx512=embi_scan_fields_avx2 \
+	    -Dembi_random_words_avx512=embi_random_words_emulated -c $< -o $@
 $(patsubst %,$(BUILD)/tests/kern/%_main,kern products random): $(emulated_obj)
 endif
 

@@ -25,7 +25,9 @@ struct wduo {
 
 /* Nothing, but compilers leave it where it stands among others of its kind; they would put each
  * chain of steps in one piece before its first use. */
+#ifndef KEEP_ORDER
 #define KEEP_ORDER(x) __asm__ volatile("" : "+v"((x).a), "+v"((x).b))
+#endif
 
 static inline struct duo duo_add(struct duo x, struct duo y)
 {

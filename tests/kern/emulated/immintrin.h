@@ -423,7 +423,7 @@ static inline __m512 emulated_maskz_loadu_ps(__mmask16 mask, const float *p)
 #define _mm512_shuffle_epi32(x, control)          emulated_shuffle_epi32(x, control)
 #define _mm512_mask_blend_ps(m, x, y)             emulated_mask_mov_ps(x, m, y)
 #define _mm512_setr_epi64(...)                    ((union lanes){.q = {__VA_ARGS__}}.si)
-#define KEEP_ORDER(x)                             (void)0 /* a vector is no register here */
+#define KEEP_ORDER(x)                             (void)0 /* of kern_normal.h: a vector is no register here */
 #define _mm512_setzero_ps()                       emulated_set1_ps(0)
 #define _mm512_setzero_pd()                       ((union lanes){.q = {0}}.pd)
 #define _mm512_setr_epi32(...)                    ((union lanes){.u = {__VA_ARGS__}}.si)
