@@ -9,8 +9,8 @@
  * they are inlined.
  */
 
-/* acc[r][j] += VL products of what `load` has of each row at `at` with q[j * ld], of the last `left`
- * lanes alone; with norms, acc[r][queries] += the squares. */
+/* acc[r][j] += VL products of what `load` has of each row at `at` with q[j * ld], of the last
+ * `left` lanes alone; with norms, acc[r][queries] += the squares. */
 static inline __attribute__((always_inline)) void DOT(step)(vec acc[4][DOT_QUERIES],
                                                             const void *const rows[4], size_t at,
                                                             load_fn *load, const float *q,

@@ -4,13 +4,13 @@
  * A stripe is 8 words x[l], the last one filled up with zeros. Words h[l] begin as below. For each
  * stripe, h[0] and h[1] together, h[2] and h[3] ... are rotated by one byte (what leaves the upper
  * end of the second comes back below in the first), and then h[l] += x[l]: so that what a word adds
- * depends on its place. After each 16 stripes, and at the end of the whole ones, when as many
- * rotations would be none,
+ * depends on its place. As 16 rotations are none, after each 16 stripes, and after the last whole
+ * one,
  *     h[l] = (h[l] mod 2^32) * FACTOR + (h[l] div 2^32)
- * a step of G. Marsaglia's multiply-with-carry. At the end the 64 bytes of h are hashed by embi_hash
- * (util/map.h). All words modulo 2^64. Rows of
- * one table are equally long: the length does not go in. It has no secret: who may choose the rows
- * can make them collide; that costs time, never a wrong answer.
+ * a step of G. Marsaglia's multiply-with-carry. At the end the 64 bytes of h are hashed by
+ * embi_hash (util/map.h). All words modulo 2^64. Rows of one table are equally long: the length
+ * does not go in. It has no secret: who may choose the rows can make them collide; that costs time,
+ * never a wrong answer.
  */
 #ifndef EMBI_NUM_ROW_HASH_H
 #define EMBI_NUM_ROW_HASH_H

@@ -113,6 +113,8 @@ static void test_products(const struct embi_kern *k)
             for (uint32_t d = 300; d <= 302; d++) /* with norms, and without */
                 check_products(k, types[t], 7, d, queries);
         check_products(k, types[t], 5, 1027, 5);
+        for (size_t queries = 1; queries <= 14; queries += 13) /* more than one block, and group */
+            check_products(k, types[t], 5, 4125, queries);
     }
 }
 
