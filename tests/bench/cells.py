@@ -99,7 +99,7 @@ CELLS = [
     Cell("13", "text_G", "GloVe text of 1.1 GB -> safetensors", ["convert", "{G.txt}", "{out}", "-q"], "text", ["{G.txt}"],
          out="out.safetensors", answer="tail", limit=lambda m, scale: 1.1e9 * scale / 1.2e6, share=1,
          ratios={"pyarrow": 10, "gensim": 10}),
-    Cell("14", "tokens", "tokenizer.json of 17 MB indexed, a token found", ["token", "{model}", "a"], "token",
+    Cell("14", "tokens", "tokenizer.json of 16 MB indexed, a token found", ["token", "{model}", "a"], "token",
          ["{model}", "a"], inproc=True, answer="ids", at_most=12),
     Cell("14b", "token_row", "token -> row, whole process", ["lookup", "-q", "-t", "{model}", "a"], "token", ["{model}", "a"],
          at_most=15),
