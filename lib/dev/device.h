@@ -30,6 +30,7 @@ struct emb_device {
     bool tried;                   /* then there are the ones or the other:      */
     const struct embi_cuda *cuda; /* with gpus                                  */
     emb_err err;                  /* why there are none                         */
+    bool failed;                  /* later, while it was optional: it is done without */
     int n;                        /* 0 until they are open, then all are        */
     struct embi_gpu gpus[EMBI_GPUS_MOST];
     char name[EMBI_GPUS_NAME]; /* "cuda:0,2"                                 */

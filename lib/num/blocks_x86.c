@@ -1,7 +1,7 @@
 /* blocks_x86.c - quantised blocks to f32 with AVX2, for the types that embedding tables mostly
  * have.
  *
- * Built with -mavx2 -mfma -mf16c; see kern_x86.c. The bits are those of blocks.c, which has the
+ * Built with -mavx2 -mfma -mf16c; see kern_avx2.c. The bits are those of blocks.c, which has the
  * layouts and decodes the other types: all products are exact, so their order does not show.
  */
 #if defined(__x86_64__)

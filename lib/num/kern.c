@@ -47,13 +47,14 @@ double embi_any_order_bound(uint32_t d)
     return gamma_of((double)d + 5);
 }
 
-/* So much of the queries stays in L1, with four rows; fewer dimensions are not worth the joining of
- * lanes after each block. */
-enum { DOTS_BYTES = 16 << 10, DOTS_LEAST = 256 };
+/* Fewer dimensions are not worth the joining of lanes after each block. */
+enum { DOTS_LEAST = 256 };
+_Static_assert(DOTS_LEAST *EMBI_FEW_QUERIES * sizeof(float) <= EMBI_DOTS_BYTES,
+               "EMBI_DOTS_NUMBERS counts on it");
 
 size_t embi_dots_block(uint32_t d, size_t queries)
 {
-    size_t most = embi_max(DOTS_BYTES / (embi_max(queries, 1) * sizeof(float)), DOTS_LEAST);
+    size_t most = embi_max(EMBI_DOTS_BYTES / (embi_max(queries, 1) * sizeof(float)), DOTS_LEAST);
     size_t blocks = (d + most - 1) / most;
     return (d / blocks / 16 + 1) * 16;
 }

@@ -36,8 +36,8 @@ struct embi_kern {
     void (*dot_bf16)(const void *const *rows, size_t n, uint32_t d, const float *q, float *dot,
                      float *norm2);
 
-    /* out[j * ld + i] = rows[i] . q[j], the same products of n rows with a few queries [queries,
-     * d], and norm2[i] as above, unless it is NULL. What lies at `next` (the rows
+    /* out[j * ld + i] = rows[i] . q[j], the same products of n rows with up to EMBI_FEW_QUERIES
+     * [queries, d], and norm2[i] as above, unless it is NULL. What lies at `next` (the rows
      * that come after these; NULL: nothing) is asked for meanwhile. */
     void (*products_f32)(const void *const *rows, size_t n, uint32_t d, const float *q,
                          size_t queries, const void *next, float *out, size_t ld, float *norm2);
@@ -132,6 +132,12 @@ double embi_dot_bound(uint32_t d);
 /* The same for products summed in any order, as a BLAS does. */
 double embi_any_order_bound(uint32_t d);
 
+/* Queries that are few. */
+enum { EMBI_FEW_QUERIES = 12 };
+
+/* So much of few queries stays in a small L1 cache, with four rows. */
+enum { EMBI_DOTS_BYTES = 16 << 10 };
+
 /* Queries whose lanes lie side by side, and dimensions that are summed before the sum is added to
  * that of those before: of so many, the queries of a tile stay in a small L1 cache. */
 enum { EMBI_PANEL = 16, EMBI_PANEL_BLOCK = 128 };
@@ -143,6 +149,8 @@ double embi_panel_bound(uint32_t d);
  * equal size, and that a multiple of 16. */
 uint32_t embi_panel_block(uint32_t d);
 size_t embi_dots_block(uint32_t d, size_t queries);
+/* So many numbers of few queries there are in a block, at most. */
+enum { EMBI_DOTS_NUMBERS = EMBI_DOTS_BYTES / 4 + 16 * EMBI_FEW_QUERIES };
 
 /* Queries q [n, d] as [panel][d][EMBI_PANEL], lanes after the last query zero. */
 void embi_panels_pack(float *packed, const float *q, size_t n, uint32_t d);

@@ -419,9 +419,10 @@ static inline void stripes_mix(struct stripes *h)
 {
     const __m256i factor = _mm256_set1_epi64x((long long)EMBI_STRIPE_FACTOR);
     UNROLL
-    for (size_t i = 0; i < 2; i++)
-        h->h[i] =
-            _mm256_add_epi64(_mm256_mul_epu32(h->h[i], factor), _mm256_srli_epi64(h->h[i], 32));
+    for (size_t i = 0; i < 2; i++) {
+        __m256i high = _mm256_srli_epi64(h->h[i], 32), low = _mm256_xor_si256(h->h[i], high);
+        h->h[i] = _mm256_add_epi64(_mm256_mul_epu32(low, factor), high);
+    }
 }
 
 static inline uint64_t stripes_end(const struct stripes *h)

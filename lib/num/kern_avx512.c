@@ -385,7 +385,8 @@ static inline void stripes_add(struct stripes *h, const void *p)
 static inline void stripes_mix(struct stripes *h)
 {
     const __m512i factor = _mm512_set1_epi64((long long)EMBI_STRIPE_FACTOR);
-    h->h = _mm512_add_epi64(_mm512_mul_epu32(h->h, factor), _mm512_srli_epi64(h->h, 32));
+    __m512i high = _mm512_srli_epi64(h->h, 32), low = _mm512_xor_si512(h->h, high);
+    h->h = _mm512_add_epi64(_mm512_mul_epu32(low, factor), high);
 }
 
 static inline uint64_t stripes_end(const struct stripes *h)

@@ -113,14 +113,16 @@ static void DOT(any_tile)(const void *const rows[4], size_t n, size_t r, const s
 #undef TILE
 }
 
-/* A block of queries first .. end - 1 of b alone. */
-static inline struct dots DOT(some)(const struct dots *b, size_t first)
+/* A block of the queries of b from `first` on. */
+static inline struct dots DOT(from)(const struct dots *b, size_t first)
 {
-    struct dots some = *b;
-    some.q += first * b->d;
-    some.placed += first * (b->end - b->first);
-    some.out += first * b->ld;
-    return some;
+    struct dots from = *b;
+    from.q += first * b->d;
+#if DOT_PAIRS
+    from.placed += first * (b->end - b->first);
+#endif
+    from.out += first * b->ld;
+    return from;
 }
 
 /* A block of all rows, in tiles of nearly equal size of the norms, which count as a query before
@@ -137,7 +139,7 @@ static void DOT(block)(const void *const *rows, size_t n, const struct dots *b, 
                                      rows[embi_min(r + 2, last)], rows[last]};
         for (size_t t = 0, j = 0; t < tiles; t++) {
             size_t after = all * (t + 1) / tiles - norms, ask = 4 * t / tiles;
-            struct dots turn = DOT(some)(b, j);
+            struct dots turn = DOT(from)(b, j);
             struct asked asked = {NULL, 0};
             if (next)
                 asked = (struct asked){next + (r + ask) * b->d * ELEMENT_BYTES,
@@ -148,24 +150,6 @@ static void DOT(block)(const void *const *rows, size_t n, const struct dots *b, 
     }
 }
 
-/* Up to DOTS_MOST queries, where they are placed. */
-static void DOT(group)(const void *const *rows, size_t n, struct dots b, size_t queries,
-                       const char *next, float *norm2)
-{
-    size_t block = embi_dots_block(b.d, queries);
-    for (; b.first < b.d; b.first = b.end) {
-        b.end = embi_min(b.first + block, b.d);
-#if DOT_PAIRS
-        size_t ld = b.end - b.first;
-        float placed[PLACED + DOTS_MOST * 16];
-        for (size_t j = 0; j < queries; j++)
-            place(placed + j * ld, b.q + j * b.d + b.first, ld / (2 * VL) * 2 * VL);
-        b.placed = placed;
-#endif
-        DOT(block)(rows, n, &b, queries, next, norm2);
-    }
-}
-
 static void DOT(products)(const void *const *rows, size_t n, uint32_t d, const float *q,
                           size_t queries, const void *next, float *out, size_t ld, float *norm2)
 {
@@ -173,11 +157,17 @@ static void DOT(products)(const void *const *rows, size_t n, uint32_t d, const f
         SHORT(products)(rows, n, d, q, queries, next, out, ld, norm2);
         return;
     }
-    size_t j = 0;
-    do { /* without a query there are norms */
-        struct dots b = {.d = d, .q = q + j * d, .out = out + j * ld, .ld = ld};
-        size_t some = embi_min(queries - j, DOTS_MOST);
-        DOT(group)(rows, n, b, some, j == 0 ? next : NULL, j == 0 ? norm2 : NULL);
-        j += some;
-    } while (j < queries);
+    struct dots b = {.d = d, .q = q, .out = out, .ld = ld};
+    size_t block = embi_dots_block(d, queries);
+    for (; b.first < d; b.first = b.end) {
+        b.end = embi_min(b.first + block, d);
+#if DOT_PAIRS
+        size_t all = b.end - b.first;
+        float placed[EMBI_DOTS_NUMBERS];
+        for (size_t j = 0; j < queries; j++)
+            place(placed + j * all, q + j * d + b.first, all / (2 * VL) * 2 * VL);
+        b.placed = placed;
+#endif
+        DOT(block)(rows, n, &b, queries, next, norm2);
+    }
 }

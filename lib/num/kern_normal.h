@@ -109,7 +109,7 @@ static inline struct duo duo_scale(struct duo r, struct duo x, vec scale)
 }
 
 /* Of VL blocks, what is made of their words before the series: t = (1 - m) / (1 + m), with the
- * sign of ln u, which is that of zero too. */
+ * sign of -ln m: -0 where m is 1, as -2 ln u is. */
 struct begun {
     struct wduo turned;
     struct duo y, t, e;

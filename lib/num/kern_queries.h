@@ -1,5 +1,6 @@
 /* kern_queries.h - a few queries for kern_tmpl.h and kern_dots.h; a kern_<set>.c includes it once,
- * after VL, vec and even_lanes(a, b), odd_lanes(a, b), which have every second lane of both.
+ * after VL, vec, VLOADQ, VSTORE and even_lanes(a, b), odd_lanes(a, b), which have every second lane
+ * of both.
  *
  * Two vectors of bf16 are widened together, those with an even number into one, the others into
  * another: then no lane moves, which would cost more than the products. So queries are `placed`
@@ -14,9 +15,8 @@ static inline vec load_f32(const void *p)
     return VLOADQ(p);
 }
 
-/* As much of queries as is placed at a time, on the stack of a kernel: of one, or of DOTS_MOST a
- * block of dimensions (embi_dots_block). */
-enum { PLACED = 4096, DOTS_MOST = 12 };
+/* Of one query that is placed at a time, on the stack of a kernel. */
+enum { PLACED = 4096 };
 
 /* n: whole pairs of vectors. */
 static inline void place(float *placed, const float *q, size_t n)

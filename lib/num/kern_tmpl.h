@@ -1,7 +1,7 @@
 /* kern_tmpl.h - the kernels for one element type; a kern_<set>.c includes it for each.
  *
  * The includer defines
- *     DOT(name)       the name of a function made here: DOT(rows), DOT(four) ...
+ *     DOT(name)       the name of a function made here: DOT(rows), DOT(one) ...
  *     ELEMENT_BYTES   of one stored element
  *     LOAD            the function (load_fn of kern_queries.h) that widens VL elements to f32
  *     SCALAR(p)       one element at p, as f32
@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) void DOT(load4)(const unsigned char
 static void DOT(one)(const unsigned char *row, const struct dots *b, float *dot, float *norm2)
 {
     vec s[4] = {VZERO, VZERO, VZERO, VZERO}, n[4] = {VZERO, VZERO, VZERO, VZERO}, x[4];
-    const float *q = b->q, *wide = DOT_PAIRS ? b->placed - b->first : q;
+    const float *q = b->q, *wide = DOT_PAIRS ? b->placed : q + b->first;
     size_t i = b->first;
     for (; i + 4 * VL <= b->end; i += 4 * VL) {
         UNROLL
@@ -50,7 +50,7 @@ static void DOT(one)(const unsigned char *row, const struct dots *b, float *dot,
         DOT(load4)(AT(row, i), x);
         UNROLL
         for (size_t v = 0; v < 4; v++) {
-            s[v] = VFMA(x[v], VLOADQ(wide + i + v * VL), s[v]);
+            s[v] = VFMA(x[v], VLOADQ(wide + (i - b->first) + v * VL), s[v]);
             n[v] = VFMA(x[v], x[v], n[v]);
         }
     }

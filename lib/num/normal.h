@@ -7,8 +7,8 @@
  * Results are a contract (the same seed gives the same table on every machine), so nothing here may
  * depend on a maths library: only +, -, *, /, sqrt and conversions, each rounded once as IEEE 754
  * says, in the order written, never fused. There are no branches, so that loops over these
- * functions become vector code; series are those of the textbook, cut where the rest is below the
- * rounding.
+ * functions become vector code, as kern_normal.h has it by hand; series are those of the textbook,
+ * cut where the rest is below the rounding.
  */
 #ifndef EMBI_NUM_NORMAL_H
 #define EMBI_NUM_NORMAL_H

@@ -1,6 +1,6 @@
 /* philox_x86.c - many blocks of Philox4x32-10 (util/rng.h) with AVX2.
  *
- * Built with -mavx2; see kern_x86.c. Each word stands in a lane of 64 bits, as the multiplication
+ * Built with -mavx2; see kern_avx2.c. Each word stands in a lane of 64 bits, as the multiplication
  * wants it: what a word has above its 32 bits is left there, since nothing looks at it. Two groups
  * of four blocks go side by side, because each product waits for the one before it.
  */

@@ -13,7 +13,7 @@ static void add_stripe(uint64_t h[8], const unsigned char *x)
 static void mix(uint64_t h[8])
 {
     for (size_t l = 0; l < 8; l++)
-        h[l] = (h[l] & 0xFFFFFFFF) * EMBI_STRIPE_FACTOR + (h[l] >> 32);
+        h[l] = ((h[l] ^ h[l] >> 32) & 0xFFFFFFFF) * EMBI_STRIPE_FACTOR + (h[l] >> 32);
 }
 
 uint64_t embi_row_hash(const void *bytes, size_t n)

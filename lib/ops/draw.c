@@ -1,8 +1,8 @@
 /* draw.c - random elements of a table; see draw.h, which is the specification.
  *
- * Work goes in tiles through small arrays, word by word, so that each loop is simple enough to
- * become vector code. Every arithmetic step of an element is the same in the tile loops and where a
- * single element is drawn anew: both use the functions of num/deviates.h.
+ * Work goes in tiles, word by word, through kernels and through loops that are simple enough to
+ * become vector code. An element has the same bits from these and where it is drawn anew by itself:
+ * those of the functions of num/deviates.h.
  */
 #include "ops/draw.h"
 

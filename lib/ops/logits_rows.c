@@ -108,13 +108,14 @@ static void plan(struct product *p)
     const emb_table *t = p->l->table;
     const struct embi_kern *kern = t->env->kern;
     emb_dtype dtype = t->layout.dtype;
-    uint64_t row_bytes = embi_max(1, t->layout.dims * sizeof(float));
     embi_plan_queries(p->n, &p->singles, &p->panels);
     bool narrow = (dtype == EMB_F16 || dtype == EMB_BF16) && p->panels == 0; /* panels want f32 */
     p->in_place = embi_table_direct(t) && (dtype == EMB_F32 || narrow);
     p->products = !p->in_place || dtype == EMB_F32 ? kern->products_f32
                   : dtype == EMB_F16               ? kern->products_f16
                                                    : kern->products_bf16;
+    size_t element = p->in_place ? emb_dtype_bytes(dtype) : sizeof(float);
+    uint64_t row_bytes = embi_max(1, t->layout.dims * element);
     p->piece_rows = embi_piece_rows(p->panels, row_bytes);
     p->item_rows = embi_max(1, ITEM_BYTES / (row_bytes * EMBI_BLOCK_ROWS)) * EMBI_BLOCK_ROWS;
 }

@@ -272,13 +272,14 @@ static emb_status search_batch(struct embi_search *s, struct batch *b, emb_hit *
     return status;
 }
 
-/* Of `all` queries; where an optional device fails, the CPU goes on from this batch. */
+/* Of `all` queries; where an optional device fails, or memory for what it has found, the CPU goes
+ * on from this batch. */
 static emb_status search_batch_anyway(struct embi_search *s, size_t all, struct batch *b,
                                       emb_hit *hits, size_t *counts, emb_search_info *info,
                                       emb_err *err)
 {
     emb_status status = search_batch(s, b, hits, counts, info, err);
-    if (status == EMB_DEVICE && embi_search_do_without(s, all, err))
+    if ((status == EMB_DEVICE || status == EMB_NO_MEMORY) && embi_search_do_without(s, all, err))
         status = search_batch(s, b, hits, counts, info, err);
     return status;
 }

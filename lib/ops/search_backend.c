@@ -128,7 +128,8 @@ static emb_status use_device(struct embi_search *s, size_t n, emb_err *err)
     double bound = embi_device_bound(dtype, s->dims, n, &matrix);
     bool wanted = embi_search_fast_possible(s, bound) && n > 0;
     if (device->named.optional)
-        wanted = wanted && s->opts.backend == EMB_BACKEND_AUTO && device_pays(s, device, n, matrix);
+        wanted = wanted && !device->failed && s->opts.backend == EMB_BACKEND_AUTO &&
+                 device_pays(s, device, n, matrix);
     else if (s->opts.backend == EMB_BACKEND_BLAS)
         return embi_fail(err, EMB_BAD_ARG, -1,
                          "a device multiplies by itself: BLAS has no part in it");
@@ -193,6 +194,7 @@ bool embi_search_do_without(struct embi_search *s, size_t n, const emb_err *err)
     if (!s->device || !s->device->named.optional)
         return false;
     embi_log(s->table->env, EMB_LOG_DEBUG, NULL, "search: the CPU goes on: %s", err->msg);
+    s->device->failed = true; /* each search would try again, and send the table again */
     s->opts.device = s->device = NULL;
     s->matrix = false;
     s->bound = embi_search_bound(s->dims, n);

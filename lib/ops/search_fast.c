@@ -286,7 +286,8 @@ static uint64_t bf16_piece_rows(const struct embi_pass *p)
  * caches, and wants large pieces. */
 static void plan_pieces(struct embi_pass *p)
 {
-    uint64_t row_bytes = embi_max(1, p->s->dims * sizeof(float));
+    size_t element = p->in_place ? emb_dtype_bytes(p->s->table->layout.dtype) : sizeof(float);
+    uint64_t row_bytes = embi_max(1, p->s->dims * element);
     p->piece_rows = p->s->device ? 1 : EMBI_BLOCK_ROWS;
     if (p->bf16)
         p->piece_rows = bf16_piece_rows(p);

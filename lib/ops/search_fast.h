@@ -8,7 +8,7 @@
 #include "ops/search.h"
 
 /* Queries that are multiplied with rows one by one, not as lanes of panels (num/kern.h). */
-#define EMBI_MOST_SINGLE 12
+#define EMBI_MOST_SINGLE EMBI_FEW_QUERIES
 
 /* Panels of the most queries in a pass. */
 #define EMBI_MOST_PANELS (EMBI_MOST_BATCH / 16)

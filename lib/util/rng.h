@@ -9,7 +9,7 @@
  * or order the table is filled in. Under one key, different counters never give the same block.
  *
  * All of it is inline so that a loop over consecutive counters, key held in a local array, is
- * turned into vector code by the compiler (4 blocks at a time with SSE2, 8 with AVX2).
+ * turned into vector code by the compiler; num/philox_*.c have many blocks at a time.
  */
 #ifndef EMBI_RNG_H
 #define EMBI_RNG_H

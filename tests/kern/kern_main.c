@@ -438,8 +438,9 @@ static uint64_t hash_by_definition(const unsigned char *row, size_t n)
             h[l] += x;
         }
         bool whole = i + 64 <= n, last = i + 128 > n;
-        for (size_t l = 0; whole && (step % 16 == 0 || last) && l < 8; l++)
-            h[l] = (uint64_t)((wide)(h[l] % 4294967296) * 4294883355 + h[l] / 4294967296);
+        for (size_t l = 0; whole && (step % 8 == 0 || last) && l < 8; l++)
+            h[l] = (uint64_t)((wide)((h[l] % 4294967296) ^ (h[l] / 4294967296)) * 4294883355 +
+                              h[l] / 4294967296);
     }
     return embi_hash(h, sizeof h);
 }

@@ -108,12 +108,12 @@ static void test_products(const struct embi_kern *k)
     for (int t = 0; t < 3; t++) {
         for (uint32_t d = 1; d <= 3 * 16 + 1; d++)
             for (size_t n = 1; n <= 9; n++)
-                check_products(k, types[t], n, d, 1 + (n + d) % 13);
-        for (size_t queries = 0; queries <= 13; queries++)
+                check_products(k, types[t], n, d, 1 + (n + d) % EMBI_FEW_QUERIES);
+        for (size_t queries = 0; queries <= EMBI_FEW_QUERIES; queries++)
             for (uint32_t d = 300; d <= 302; d++) /* with norms, and without */
                 check_products(k, types[t], 7, d, queries);
         check_products(k, types[t], 5, 1027, 5);
-        for (size_t queries = 1; queries <= 14; queries += 13) /* more than one block, and group */
+        for (size_t queries = 1; queries <= EMBI_FEW_QUERIES; queries += 11) /* several blocks */
             check_products(k, types[t], 5, 4125, queries);
     }
 }
