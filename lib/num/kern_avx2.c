@@ -330,6 +330,8 @@ static inline struct sums sums_start(void)
                          _mm256_setzero_pd(), _mm256_set1_ps(INFINITY), _mm256_set1_ps(-INFINITY)};
 }
 
+/* The square before the sum, which is the last to need y: compilers then leave *norm2 in its
+ * register, where they would move it for the square to take that of y. */
 static inline void add_four(__m256d *sum, __m256d *norm2, __m128 x)
 {
     __m256d y = _mm256_cvtps_pd(x);

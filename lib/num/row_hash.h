@@ -10,8 +10,8 @@
  *     h[l] = (low xor high) * FACTOR + high
  * a step of G. Marsaglia's multiply-with-carry, but for the xor. At the end the 64 bytes of h are
  * hashed by embi_hash (util/map.h). All words modulo 2^64. Rows of one table are equally long: the
- * length does not go in. It has no secret: who may choose the rows can make them collide, and rows
- * of a single 1 do so by fours; that costs time, never a wrong answer.
+ * length does not go in. It has no secret: who may choose the rows can make them collide, and up
+ * to four rows of a single 1 share a hash; that costs time, never a wrong answer.
  */
 #ifndef EMBI_NUM_ROW_HASH_H
 #define EMBI_NUM_ROW_HASH_H
