@@ -171,7 +171,7 @@ emb_status embi_read_token_ids(struct embi_token_source *src, struct embi_json *
     emb_status status = EMB_OK;
     for (; !status && embi_json_pair(j, &pair); ++*entries) {
         uint64_t id = pair.number;
-        emb_str token = {NULL, 0};
+        emb_str token = {"", 0};
         if ((!pair.whole || id > LARGEST_ID) && !embi_token_id(j, &pair.value, &id))
             return EMB_OK;
         status = embi_token_source_string(src, &pair.key, &token, err);

@@ -76,7 +76,7 @@ static inline __attribute__((always_inline)) size_t DOT(steps)(vec acc[4][DOT_QU
 }
 
 /* A block of four rows, of which n count, from row r on: its products with the queries of b, and
- * with norms norm2[r], or += after the first block. What is left over after whole vectors is the
+ * with norms norm2 [n], or += after the first block. What is left over after whole vectors is the
  * end of the row, d >= VL. */
 static inline __attribute__((always_inline)) void DOT(tile)(const void *const rows[4], size_t n,
                                                             size_t r, const struct dots *b,
@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) void DOT(tile)(const void *const ro
     for (size_t j = 0; j < queries; j++)
         DOT(give)(acc, j, n, b->first > 0, b->out + j * b->ld + r);
     if (norms)
-        DOT(give)(acc, queries, n, b->first > 0, norm2 + r);
+        DOT(give)(acc, queries, n, b->first > 0, norm2);
 }
 
 /* norm2 may be NULL: then there is room for one query more. */
@@ -118,9 +118,7 @@ static inline struct dots DOT(from)(const struct dots *b, size_t first)
 {
     struct dots from = *b;
     from.q += first * b->d;
-#if DOT_PAIRS
-    from.placed += first * (b->end - b->first);
-#endif
+    from.placed += DOT_PAIRS ? first * (b->end - b->first) : 0;
     from.out += first * b->ld;
     return from;
 }
@@ -144,7 +142,8 @@ static void DOT(block)(const void *const *rows, size_t n, const struct dots *b, 
             if (next)
                 asked = (struct asked){next + (r + ask) * b->d * ELEMENT_BYTES,
                                        4 * (t + 1) / tiles - ask};
-            DOT(any_tile)(four, some, r, &turn, &asked, after - j, t == 0 ? norm2 : NULL);
+            DOT(any_tile)
+            (four, some, r, &turn, &asked, after - j, t == 0 && norm2 ? norm2 + r : NULL);
             j = after;
         }
     }
@@ -157,17 +156,14 @@ static void DOT(products)(const void *const *rows, size_t n, uint32_t d, const f
         SHORT(products)(rows, n, d, q, queries, next, out, ld, norm2);
         return;
     }
-    struct dots b = {.d = d, .q = q, .out = out, .ld = ld};
+    float placed[DOT_PAIRS ? EMBI_DOTS_NUMBERS : 1];
+    struct dots b = {.d = d, .q = q, .placed = placed, .out = out, .ld = ld};
     size_t block = embi_dots_block(d, queries);
     for (; b.first < d; b.first = b.end) {
         b.end = embi_min(b.first + block, d);
-#if DOT_PAIRS
         size_t all = b.end - b.first;
-        float placed[EMBI_DOTS_NUMBERS];
-        for (size_t j = 0; j < queries; j++)
+        for (size_t j = 0; DOT_PAIRS && j < queries; j++)
             place(placed + j * all, q + j * d + b.first, all / (2 * VL) * 2 * VL);
-        b.placed = placed;
-#endif
         DOT(block)(rows, n, &b, queries, next, norm2);
     }
 }

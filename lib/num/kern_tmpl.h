@@ -79,13 +79,11 @@ static void DOT(rows)(const void *const *rows, size_t n, uint32_t d, const float
         return;
     }
     size_t block = DOT_PAIRS ? PLACED : d;
-    for (struct dots b = {.d = d, .q = q}; b.first < d; b.first = b.end) {
+    float placed[DOT_PAIRS ? PLACED : 1];
+    for (struct dots b = {.d = d, .q = q, .placed = placed}; b.first < d; b.first = b.end) {
         b.end = embi_min(b.first + block, d);
-#if DOT_PAIRS
-        float placed[PLACED];
-        place(placed, q + b.first, (b.end - b.first) / (2 * VL) * 2 * VL);
-        b.placed = placed;
-#endif
+        if (DOT_PAIRS)
+            place(placed, q + b.first, (b.end - b.first) / (2 * VL) * 2 * VL);
         for (size_t r = 0; r < n; r++)
             DOT(one)(rows[r], &b, dot + r, norm2 + r);
     }
