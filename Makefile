@@ -274,7 +274,7 @@ $(fault_bin):
 
 # What these compare with is computed slowly, in one thread: only the library needs ThreadSanitizer's eyes.
 ifeq ($(SAN),tsan)
-$(BUILD)/tests/kern/search_main.o $(BUILD)/tests/kern/stats_main.o: SANFLAGS :=
+$(BUILD)/tests/kern/search_main.o $(BUILD)/tests/kern/stats_main.o: SANFLAGS := -DUNDER_TSAN
 endif
 
 # Plugins as they should not be, for the tests of the loader: each in a directory of its own.

@@ -61,7 +61,7 @@ static const struct {
     int context;
     emb_backend backend;
 } ways[] = {
-#if defined(__SANITIZE_THREAD__) /* looks for races, at a tenth of the speed: one thread has none */
+#if defined(UNDER_TSAN) /* looks for races, at a tenth of the speed: one thread has none */
     {1, EMB_BACKEND_NATIVE},
     {5, EMB_BACKEND_AUTO},
     {1, EMB_BACKEND_BLAS},
@@ -951,7 +951,7 @@ static void test_bf16(void)
     emb_hit *want = take(MANY * K * sizeof *want), *got = take(MANY * K * sizeof *got);
     size_t counts[2][MANY];
     static const emb_metric metrics[] = {EMB_COSINE, EMB_DOT, EMB_EUCLIDEAN};
-#if defined(__SANITIZE_THREAD__)
+#if defined(UNDER_TSAN)
     const int n_kinds = 1;
 #else
     const int n_kinds = 6; /* each metric, nearest and farthest */
