@@ -30,10 +30,7 @@ static int32_t hex_escape(const char *p, size_t n)
     return value;
 }
 
-static const char short_letters[] = "\"\\/bfnrt";
-static const char short_values[] = "\"\\/\b\f\n\r\t";
-
-/* The same as a table: what a letter after a backslash stands for, or 0. */
+/* What a letter after a backslash stands for, or 0. */
 static const char short_value[256] = {
     ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
     ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
@@ -160,10 +157,12 @@ bool embi_json_i64(const struct embi_json_value *v, int64_t *x)
 
 static void quote_control(struct embi_buf *out, char c)
 {
-    const char *value = memchr(short_values, c, sizeof short_values - 1);
-    if (value != NULL) {
+    const char *letter = "\"\\/bfnrt";
+    while (*letter && short_value[(unsigned char)*letter] != c)
+        letter++;
+    if (*letter) {
         embi_buf_byte(out, '\\');
-        embi_buf_byte(out, short_letters[value - short_values]);
+        embi_buf_byte(out, *letter);
     } else {
         embi_buf_text(out, "\\u00");
         embi_buf_byte(out, "0123456789abcdef"[(unsigned char)c >> 4]);
